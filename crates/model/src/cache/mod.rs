@@ -11,4 +11,4 @@ pub use data::DataArray;
 pub use filter::FilterSite;
 pub use mshr::{Mshr, MshrId};
 pub use site::{Array, ArrayAccess, ArrayShape, DataArraySite, RowAccess, Use};
-pub use tags::{Evicted, LineId, State, Tags};
+pub use tags::{Evicted, LineId, SetId, State, Tags};

@@ -10,6 +10,10 @@ use warpwatt_config::SetIndex;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineId(pub u32);
 
+/// A set, by the number of its first line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SetId(u32);
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum State {
@@ -52,6 +56,8 @@ const WAY: u64 = 63 << WAY_SHIFT;
 const USE: u64 = 1 << 8;
 /// Ways that there can be.
 const MOST_WAYS: u32 = 64;
+/// The usual number of ways of an L2 slice, whose sets are searched without a loop.
+const MANY: usize = 16;
 
 #[derive(Clone, Debug)]
 pub struct Tags {
@@ -85,6 +91,23 @@ fn way_of(four: &[u64; 4], line: u64) -> Option<u32> {
     }
     // A line is in one way.
     Some((0..4).fold(0, |ways, way| ways | u32::from(four[way] == line) << way).trailing_zeros())
+}
+
+/// Which of many ways has a line. All are compared at once, in code that has vector instructions.
+#[inline(always)]
+fn way_of_many(ways: &[u64; MANY], line: u64) -> Option<u32> {
+    let found = (0..MANY).fold(0, |found, way| found | u32::from(ways[way] == line) << way);
+    (found != 0).then(|| found.trailing_zeros())
+}
+
+/// The least of the words of a set.
+#[inline(always)]
+fn least(words: &[u64]) -> u64 {
+    let least = |least: i64, &used: &u64| least.min(used as i64);
+    match <&[u64; MANY]>::try_from(words) {
+        Ok(many) => many.iter().fold(i64::MAX, least) as u64,
+        Err(_) => words.iter().fold(i64::MAX, least) as u64,
+    }
 }
 
 impl Tags {
@@ -138,6 +161,24 @@ impl Tags {
             ways = rest;
         }
         ways.iter().position(|&tag| tag == line).map(|way| LineId(place + way as u32))
+    }
+
+    /// The first place of a line's set, and where in it the line is, valid or reserved: for many ways, in code that has vector instructions.
+    #[inline(always)]
+    pub fn find_of_many(&self, line: u64) -> (SetId, Option<LineId>) {
+        let set = self.set(line);
+        let first = set.start as u32;
+        let place = match self.lines[set].try_into() {
+            Ok(many) => way_of_many(many, line).map(|way| LineId(first + way)),
+            Err(_) => self.find_by_fours(line),
+        };
+        (SetId(first), place)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_by_fours(&self, line: u64) -> Option<LineId> {
+        self.find(line)
     }
 
     /// Where a line is that is valid.
@@ -217,11 +258,10 @@ impl Tags {
 
     /// The same by the least word alone, which tells its way: for many ways, in code that has vector instructions.
     #[inline(always)]
-    fn oldest_of_many(&self, line: u64) -> Option<(usize, u64)> {
-        let set = self.set(line);
-        let first = set.start;
-        let words = &self.used[set];
-        let least = words.iter().fold(i64::MAX, |least, &used| least.min(used as i64)) as u64;
+    fn oldest_of_many(&self, SetId(first): SetId) -> Option<(usize, u64)> {
+        let first = first as usize;
+        let words = &self.used[first..][..self.ways as usize];
+        let least = least(words);
         let way = match least {
             0 => (words.iter().position(|&used| used == 0)? as u64) << WAY_SHIFT,
             _ => least & WAY,
@@ -245,29 +285,37 @@ impl Tags {
         Some(self.reserve_at(oldest, line))
     }
 
-    /// The same with [`Tags::oldest_of_many`].
+    /// The same in a set that is known, with [`Tags::oldest_of_many`]. Gives the state and the number of the line that was there.
     #[inline(always)]
-    pub fn reserve_of_many(&mut self, line: u64) -> Option<(LineId, Option<Evicted>)> {
-        let oldest = self.oldest_of_many(line)?;
-        Some(self.reserve_at(oldest, line))
+    pub fn reserve_of_many(&mut self, set: SetId, line: u64) -> Option<(LineId, State, u64)> {
+        let (place, way) = self.oldest_of_many(set)?;
+        let former = (State::of(self.used[place]), self.lines[place]);
+        self.take_place(place, way, line);
+        Some((LineId(place as u32), former.0, former.1))
     }
 
     #[inline(always)]
     fn reserve_at(&mut self, (place, way): (usize, u64), line: u64) -> (LineId, Option<Evicted>) {
         let evicted = self.content(place);
+        self.take_place(place, way, line);
+        (LineId(place as u32), evicted)
+    }
+
+    #[inline(always)]
+    fn take_place(&mut self, place: usize, way: u64, line: u64) {
         self.lines[place] = line;
         self.holds = true;
         self.uses += USE;
         self.used[place] = self.uses | way | RESERVED | State::Reserved as u64;
-        (LineId(place as u32), evicted)
     }
 
     /// A line comes without having been asked for, and is clean. It is used if it is there, and takes no place of a dirty line.
     #[inline(always)]
     pub fn bring(&mut self, line: u64) {
-        if let Some(place) = self.find(line) {
+        let (set, place) = self.find_of_many(line);
+        if let Some(place) = place {
             self.touch(place);
-        } else if let Some((place, way)) = self.oldest_of_many(line)
+        } else if let Some((place, way)) = self.oldest_of_many(set)
             && State::of(self.used[place]) != State::Dirty
         {
             self.lines[place] = line;
@@ -284,8 +332,8 @@ impl Tags {
 
     /// The same with [`Tags::oldest_of_many`].
     #[inline(always)]
-    pub fn victim_of_many(&self, line: u64) -> Option<Option<Evicted>> {
-        Some(self.content(self.oldest_of_many(line)?.0))
+    pub fn victim_of_many(&self, set: SetId) -> Option<Option<Evicted>> {
+        Some(self.content(self.oldest_of_many(set)?.0))
     }
 
     /// The data of a reserved line has arrived, or a line is written.
@@ -401,7 +449,8 @@ mod tests {
             for _ in 0..2000 {
                 let line = u64::from(random.below(12 * ways));
                 let places = tags.set(line).filter(|&place| tags.used[place] & RESERVED == 0);
-                assert_eq!(tags.oldest(line), tags.oldest_of_many(line));
+                assert_eq!(tags.find_of_many(line), (SetId(tags.set(line).start as u32), tags.find(line)));
+                assert_eq!(tags.oldest(line), tags.oldest_of_many(tags.find_of_many(line).0));
                 assert_eq!(
                     tags.oldest(line).map(|(place, _)| place),
                     places.min_by_key(|&place| (tags.used[place], place))

@@ -67,6 +67,22 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// What lies in places that no packet has been in.
+    pub const NONE: Packet = Packet {
+        address: 0,
+        words: 0,
+        lanes: 0,
+        rounds: 0,
+        kind: PacketKind::Read,
+        client: Client::L1d,
+        sm: 0,
+        partition: 0,
+        flits: 0,
+        tag: 0,
+        born: 0,
+        arrive: 0,
+    };
+
     /// Words that it moves besides the header.
     #[inline(always)]
     pub fn moved_words(&self) -> u32 {

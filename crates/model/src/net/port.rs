@@ -9,6 +9,7 @@
 //! Requests (SMs to memory partitions) and replies are two networks of this kind. Actors run one epoch after the other; what they sent is
 //! handed over by [`exchange`] in between. As no epoch is longer than `noc.cycles`, all that concerns an epoch is known when it starts.
 
+use warpwatt_base::counters::{Counter as _, Magnitudes};
 use warpwatt_config::Config;
 
 use super::counters::Traffic;
@@ -258,7 +259,9 @@ pub struct Inbox {
     /// When the next packet is through the ejection port, and the network clock at which it is.
     ready: u64,
     ejected: u64,
-    pub counters: Traffic,
+    /// Cycles from sending to taking: of all packets together, and of each.
+    latency: u64,
+    latencies: Magnitudes,
 }
 
 impl Inbox {
@@ -270,8 +273,17 @@ impl Inbox {
             arrivals: Arrivals::default(),
             ready: u64::MAX,
             ejected: 0,
-            counters: Traffic::default(),
+            latency: 0,
+            latencies: Magnitudes::default(),
         }
+    }
+
+    /// Adds what was counted here.
+    pub fn count(&self, traffic: &mut Traffic) {
+        let latencies = self.latencies.log2();
+        traffic.delivered += latencies.total();
+        traffic.latency += self.latency;
+        traffic.latencies.add(&latencies);
     }
 
     /// The next packet if it has wholly arrived.
@@ -296,9 +308,8 @@ impl Inbox {
     pub fn drop_next(&mut self, now: u64) {
         debug_assert!(self.ready <= now, "taken before it is there");
         let Some(sent) = self.arrivals.take(now + self.timing.cycles) else { return };
-        self.counters.delivered += 1;
-        self.counters.latency += now - sent;
-        self.counters.latencies.note(now - sent);
+        self.latency += now - sent;
+        self.latencies.note(now - sent);
         self.port_free = self.ejected;
         self.choose();
     }

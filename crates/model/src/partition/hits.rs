@@ -17,7 +17,7 @@ impl Partition {
         inbox: &mut Inbox,
         outbox: &mut Outbox,
     ) -> Option<u64> {
-        if !self.hits || self.blocked.is_some() || self.head.is_some() || self.slice.data.has_sites() {
+        if !self.hits || self.blocked.is_some() || self.head.is_some() {
             return None;
         }
         // In all earlier cycles memory does nothing that the slice has to know of.

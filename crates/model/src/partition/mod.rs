@@ -20,6 +20,7 @@ mod counters;
 mod held;
 mod hits;
 mod mapping;
+mod misses;
 mod queue;
 mod replies;
 mod site;
@@ -53,8 +54,8 @@ pub struct Partition {
     blocked: Option<Cause>,
     /// The next request's line, if that was looked up. No other request allocates or evicts lines before it is taken.
     head: Option<LookedUp>,
-    /// Requests that hit can be taken by `hits`: a clock is a cycle, and no technique is at the controller.
-    streams: bool,
+    /// A clock is a cycle, and no technique is here: the loop is compiled for such partitions by itself, and requests that hit can be taken by `hits`.
+    is_plain: bool,
     /// The last request hit, and they are: the next one may hit, too.
     hits: bool,
     /// Whether the host has instructions for bits.
@@ -69,7 +70,7 @@ impl Partition {
         Partition {
             index,
             interleave: Interleave::new(config),
-            streams: clock.is_core() && !memory.has_sites(),
+            is_plain: clock.is_core() && !memory.has_sites() && !slice.data.has_sites(),
             clock,
             slice,
             memory,
@@ -147,20 +148,33 @@ impl Partition {
     ) {
         let partition = self;
         // Bit and vector instructions are for words of a line and tags of a set.
-        in_two_copies!(partition.bit_instructions, |partition: &mut Partition,
-                                                    from: u64,
-                                                    to: u64,
-                                                    memory: &DeviceMemory,
-                                                    inbox: &mut Inbox,
-                                                    outbox: &mut Outbox,
-                                                    step: bool|
-         -> () {
-            partition.run_clocks(from, to, memory, inbox, outbox, step)
-        });
+        if partition.is_plain && !step {
+            in_two_copies!(partition.bit_instructions, |partition: &mut Partition,
+                                                        from: u64,
+                                                        to: u64,
+                                                        memory: &DeviceMemory,
+                                                        inbox: &mut Inbox,
+                                                        outbox: &mut Outbox|
+             -> () {
+                partition.run_clocks::<true>(from, to, memory, inbox, outbox, false)
+            });
+        } else {
+            in_two_copies!(partition.bit_instructions, |partition: &mut Partition,
+                                                        from: u64,
+                                                        to: u64,
+                                                        memory: &DeviceMemory,
+                                                        inbox: &mut Inbox,
+                                                        outbox: &mut Outbox,
+                                                        step: bool|
+             -> () {
+                partition.run_clocks::<false>(from, to, memory, inbox, outbox, step)
+            });
+        }
     }
 
+    /// `PLAIN`: the partition is.
     #[inline(always)]
-    fn run_clocks(
+    fn run_clocks<const PLAIN: bool>(
         &mut self,
         from: u64,
         to: u64,
@@ -169,33 +183,45 @@ impl Partition {
         outbox: &mut Outbox,
         step: bool,
     ) {
-        let end = self.clock.first(to);
-        let mut clock = self.next_clock.max(self.clock.first(from));
+        let end = self.first::<PLAIN>(to);
+        let mut clock = self.next_clock.max(self.first::<PLAIN>(from));
         self.stand_still(self.next_clock, clock);
         if !step && !self.slice.is_fetching() && inbox.next() >= to {
             clock = clock.max(end);
         }
         while clock < end {
             let until = if step { clock } else { end };
-            let last_hit = if step { None } else { self.take_hits(clock, end, inbox, outbox) };
+            let last_hit = if PLAIN { self.take_hits(clock, end, inbox, outbox) } else { None };
             clock = match last_hit {
                 Some(clock) => clock,
-                None => self.step(clock, until, memory, inbox, outbox),
+                None => self.step::<PLAIN>(clock, until, memory, inbox, outbox),
             };
-            let next = if step { clock + 1 } else { self.next_event(clock, inbox, outbox).min(end) };
+            let next = if step { clock + 1 } else { self.next_event::<PLAIN>(clock, inbox, outbox).min(end) };
             self.stand_still(clock, next);
             clock = next;
         }
         self.next_clock = clock;
         self.slice.send(clock, outbox);
         // Memory goes on by itself when the slice has nothing to do.
-        self.memory.bring_to(self.clock.cycle(clock.saturating_sub(1)));
+        self.memory.bring_to(self.cycle::<PLAIN>(clock.saturating_sub(1)));
+    }
+
+    /// [`SliceClock::first`].
+    #[inline(always)]
+    fn first<const PLAIN: bool>(&self, cycle: u64) -> u64 {
+        if PLAIN { cycle } else { self.clock.first(cycle) }
+    }
+
+    /// [`SliceClock::cycle`].
+    #[inline(always)]
+    fn cycle<const PLAIN: bool>(&self, clock: u64) -> u64 {
+        if PLAIN { clock } else { self.clock.cycle(clock) }
     }
 
     /// One L2 clock, but for answers that leave. If the next request waits in it for the data array alone, and nothing can happen before that is
     /// free, goes on to that clock, as far as it is before `until`. Gives the last clock.
     #[inline(always)]
-    fn step(
+    fn step<const PLAIN: bool>(
         &mut self,
         mut clock: u64,
         until: u64,
@@ -203,12 +229,14 @@ impl Partition {
         inbox: &mut Inbox,
         outbox: &mut Outbox,
     ) -> u64 {
-        let mut now = self.clock.cycle(clock);
+        let mut now = self.cycle::<PLAIN>(clock);
         self.memory.advance(now);
         if self.memory.returned_at() <= now {
             self.slice.fill(clock, &mut self.memory, outbox);
-            // Lines that a technique gave up are written back with a fill, too.
-            self.memory.dispatch(now, memory);
+            if !PLAIN {
+                // Lines that a technique gave up are written back with a fill, too.
+                self.memory.dispatch(now, memory);
+            }
         }
         if let Some(cause) = self.blocked
             && self.slice.still_blocks(cause, clock, outbox)
@@ -216,60 +244,63 @@ impl Partition {
             return clock;
         }
         let Some(packet) = inbox.peek(now) else { return clock };
-        if self.blocked.is_none() {
+        if !PLAIN && self.blocked.is_none() {
             self.slice.lose(clock, &mut self.memory);
         }
         // A line can be lost while a request for it waits.
         let head = match self.head {
-            Some(head) if !self.slice.data.has_sites() => head,
+            Some(head) if PLAIN || !self.slice.data.has_sites() => head,
             _ => self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES),
         };
-        self.head = Some(head);
         loop {
-            let accepted = self.slice.accept(clock, head, packet, &mut self.memory, outbox);
-            self.blocked = accepted.err();
-            if accepted != Err(Cause::Array) {
+            let accepted = self.slice.accept::<PLAIN>(clock, head, packet, &mut self.memory, outbox);
+            let Err(cause) = accepted else {
+                (self.blocked, self.head, self.hits) = (None, None, PLAIN && head.is_there());
+                inbox.drop_next(now);
+                break;
+            };
+            (self.blocked, self.head) = (Some(cause), Some(head));
+            if cause != Cause::Array {
                 break;
             }
             let free = self.slice.free_from(Cause::Array);
-            let is_alone = !self.slice.data.has_sites() && self.memory.next_return() > self.clock.cycle(free);
+            let is_alone = (PLAIN || !self.slice.data.has_sites())
+                && self.memory.next_return() > self.cycle::<PLAIN>(free);
             if free >= until || !is_alone {
                 break;
             }
             self.stand_still(clock, free);
             clock = free;
-            now = self.clock.cycle(clock);
+            now = self.cycle::<PLAIN>(clock);
             self.memory.advance(now);
         }
-        self.memory.dispatch(now, memory);
-        if self.blocked.is_none() {
-            (self.head, self.hits) = (None, self.streams && head.is_there());
-            inbox.drop_next(now);
+        if !PLAIN {
+            self.memory.dispatch(now, memory);
         }
         clock
     }
 
     /// The next clock in which something may happen, as seen after `clock`.
     #[inline(always)]
-    fn next_event(&mut self, clock: u64, inbox: &Inbox, outbox: &mut Outbox) -> u64 {
-        let now = self.clock.cycle(clock);
+    fn next_event<const PLAIN: bool>(&mut self, clock: u64, inbox: &Inbox, outbox: &mut Outbox) -> u64 {
+        let now = self.cycle::<PLAIN>(clock);
         let mut next = match self.blocked {
-            None => self.clock.first(inbox.next()),
+            None => self.first::<PLAIN>(inbox.next()),
             Some(cause) => self.next_unblocked(cause, clock, outbox),
         };
         // Lines that memory may have to give before that are found out now.
-        if self.clock.first(self.memory.next_unknown()) < next {
+        if self.first::<PLAIN>(self.memory.next_unknown()) < next {
             self.memory.bring_up();
         }
         next = next.min(match self.memory.returned_at() {
-            line if line > now => self.clock.first(line),
+            line if line > now => self.first::<PLAIN>(line),
             _ => match self.slice.free_from(Cause::Array) {
                 free if free > clock => free,
                 // With the array free, it is answers that are in the way.
                 _ => self.next_reply(clock, outbox),
             },
         });
-        next.min(self.clock.first(self.memory.next_unknown())).max(clock + 1)
+        next.min(self.first::<PLAIN>(self.memory.next_unknown())).max(clock + 1)
     }
 
     /// The next clock in which what the next request waits for may be there.

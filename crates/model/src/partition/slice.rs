@@ -16,10 +16,9 @@ use warpwatt_config::Config;
 
 use super::controller::Controller;
 use super::counters::L2Counters;
+use super::misses::{Miss, MissId, Misses};
 use super::replies::Replies;
-use crate::cache::{
-    Array, ArrayShape, DataArray, Evicted, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
-};
+use crate::cache::{Array, ArrayShape, DataArray, LineId, RowAccess, SetId, State, Tags, Use};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::net::{LINE_BYTES, Outbox, Packet, PacketKind};
 use crate::techniques::Techniques;
@@ -53,10 +52,11 @@ impl Cause {
     }
 }
 
-/// A line and its place, if it has one.
+/// A line with its set, and its place if it has one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LookedUp {
     line: u64,
+    set: SetId,
     place: Option<LineId>,
 }
 
@@ -68,29 +68,18 @@ impl LookedUp {
     }
 }
 
-/// A line being fetched.
-#[derive(Clone, Copy, Debug)]
-struct Fetch {
-    place: LineId,
-    /// Answers that its fill will give.
-    answers: usize,
-}
-
 pub struct Slice {
     /// From data access to answer, in L2 clocks.
     latency: u64,
     atomic_clocks: u64,
     /// A write of a whole line fetches it, too.
     write_fetch: bool,
-    /// The words that the data array moves in one clock.
+    /// The words that the data array moves in one clock, and in how many it moves a line.
     chunks: Vec<u32>,
+    line_moves: u64,
     tags: Tags,
     pub data: DataArray,
-    mshrs: Mshr<Packet>,
-    /// By miss status register.
-    fetches: Vec<Fetch>,
-    /// Who waited for the line that is being filled; empty otherwise.
-    waiters: Vec<Packet>,
+    misses: Misses,
     /// Changed lines that a technique gave up, and that wait for room before the memory.
     lost: VecDeque<u64>,
     pub replies: Replies,
@@ -115,12 +104,11 @@ impl Slice {
             latency: u64::from(l2.cycles),
             atomic_clocks: u64::from(l2.atomic_cycles),
             write_fetch: l2.write_fetch,
+            line_moves: chunks.len() as u64,
             chunks,
+            misses: Misses::new(l2.mshrs, l2.merges, tags.len()),
             tags,
             data: DataArray::new(config, techniques, partition, Array::L2, shape),
-            mshrs: Mshr::new(l2.mshrs, l2.merges),
-            fetches: vec![Fetch { place: LineId(0), answers: 0 }; l2.mshrs as usize],
-            waiters: Vec::with_capacity(l2.merges as usize),
             lost: VecDeque::new(),
             replies: Replies::new(config),
             array_free: 0,
@@ -141,7 +129,9 @@ impl Slice {
             written: counted.written + counted.hit_written,
             atomic_written: counted.atomic_written + counted.atomic_hit_written,
             array_busy: counted.array_reads + counted.array_writes,
-            replies: counted.latencies.total(),
+            replies: self.replies.latencies().total(),
+            latencies: self.replies.latencies(),
+            mshrs: self.misses.in_use_then(),
             intervals: self.data.intervals(),
             line_intervals: self.data.frame_intervals(),
             ..counted.clone()
@@ -178,7 +168,8 @@ impl Slice {
 
     #[inline(always)]
     pub fn look_up(&self, line: u64) -> LookedUp {
-        LookedUp { line, place: self.tags.find(line) }
+        let (set, place) = self.tags.find_of_many(line);
+        LookedUp { line, set, place }
     }
 
     /// Takes in a line that a copy brings between kernels. It is clean, since the copy writes memory too, and displaces no dirty line.
@@ -187,12 +178,12 @@ impl Slice {
         self.tags.bring(line);
     }
 
-    /// Takes a request for a line if nothing is in its way.
+    /// Takes a request for a line if nothing is in its way. `PLAIN`: no technique is here.
     #[inline(always)]
-    pub fn accept(
+    pub fn accept<const PLAIN: bool>(
         &mut self,
         clock: u64,
-        LookedUp { line, place }: LookedUp,
+        LookedUp { line, set, place }: LookedUp,
         packet: &Packet,
         memory: &mut Controller,
         outbox: &mut Outbox,
@@ -201,24 +192,24 @@ impl Slice {
             return Err(Cause::Reply);
         }
         match place {
-            Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, line, packet)?,
+            Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, place, packet)?,
             Some(place) => {
                 self.hit(clock, place, line, packet)?;
                 self.note_request(clock, packet);
                 return Ok(());
             }
             None if packet.kind == PacketKind::Write && packet.words == ALL_WORDS && !self.write_fetch => {
-                self.allocate(clock, line, packet, memory)?;
+                self.allocate(clock, line, set, packet, memory)?;
             }
             // Memory has to have it before it is read again.
-            None if !self.lost.is_empty() && self.lost.contains(&line) => {
+            None if !PLAIN && !self.lost.is_empty() && self.lost.contains(&line) => {
                 self.write_lost(memory);
                 if self.lost.contains(&line) {
                     return Err(Cause::Memory);
                 }
-                self.miss(clock, line, packet, memory)?;
+                self.miss(clock, line, set, packet, memory)?;
             }
-            None => self.miss(clock, line, packet, memory)?,
+            None => self.miss(clock, line, set, packet, memory)?,
         }
         match packet.kind {
             PacketKind::Write => {
@@ -314,28 +305,18 @@ impl Slice {
         self.counters.atomic_hit_written += u64::from(packet.payload());
     }
 
-    /// Waits for a line that is being fetched.
+    /// Waits for a line that is being fetched. A write is acknowledged at once, all others when the line is there.
     #[inline(never)]
-    fn merge(&mut self, clock: u64, line: u64, packet: &Packet) -> Result<(), Cause> {
-        let Some(id) = self.mshrs.find(line).filter(|&id| self.mshrs.has_room(id)) else {
+    fn merge(&mut self, clock: u64, place: LineId, packet: &Packet) -> Result<(), Cause> {
+        if !self.misses.merge(place, packet) {
             return Err(Cause::Merge);
-        };
-        self.mshrs.merge(id, *packet);
-        self.wait(clock, id, packet);
-        let place = self.fetches[id.0 as usize].place;
+        }
+        if packet.kind == PacketKind::Write {
+            self.answer(clock, packet);
+        }
         self.data.merged(clock, packet.lanes, packet.words, Some(place));
         self.counters.merges += 1;
         Ok(())
-    }
-
-    /// A write is acknowledged at once, all others when the line is there.
-    #[inline(always)]
-    fn wait(&mut self, clock: u64, id: MshrId, packet: &Packet) {
-        if packet.kind == PacketKind::Write {
-            self.answer(clock, packet);
-        } else {
-            self.fetches[id.0 as usize].answers += 1;
-        }
     }
 
     /// A whole line is written that is not there: it takes a place, and nothing is fetched.
@@ -344,6 +325,7 @@ impl Slice {
         &mut self,
         clock: u64,
         line: u64,
+        set: SetId,
         packet: &Packet,
         memory: &mut Controller,
     ) -> Result<(), Cause> {
@@ -351,10 +333,11 @@ impl Slice {
         in_two_copies!(slice.bit_instructions, |slice: &mut Slice,
                                                 clock: u64,
                                                 line: u64,
+                                                set: SetId,
                                                 packet: &Packet,
                                                 memory: &mut Controller|
          -> Result<(), Cause> {
-            slice.allocate_plain(clock, line, packet, memory)
+            slice.allocate_plain(clock, line, set, packet, memory)
         })
     }
 
@@ -363,13 +346,14 @@ impl Slice {
         &mut self,
         clock: u64,
         line: u64,
+        set: SetId,
         packet: &Packet,
         memory: &mut Controller,
     ) -> Result<(), Cause> {
         if self.array_free > clock {
             return Err(Cause::Array);
         }
-        let place = self.make_room(clock, line, None, memory)?;
+        let place = self.make_room(clock, line, set, None, memory)?;
         self.tags.set_state(place, State::Dirty);
         let row = RowAccess { frame: place, line, words: packet.words };
         self.access(clock, Use::Write, packet.lanes, row);
@@ -379,15 +363,23 @@ impl Slice {
     }
 
     #[inline(always)]
-    fn miss(&mut self, clock: u64, line: u64, packet: &Packet, memory: &mut Controller) -> Result<(), Cause> {
+    fn miss(
+        &mut self,
+        clock: u64,
+        line: u64,
+        set: SetId,
+        packet: &Packet,
+        memory: &mut Controller,
+    ) -> Result<(), Cause> {
         let slice = self;
         in_two_copies!(slice.bit_instructions, |slice: &mut Slice,
                                                 clock: u64,
                                                 line: u64,
+                                                set: SetId,
                                                 packet: &Packet,
                                                 memory: &mut Controller|
          -> Result<(), Cause> {
-            slice.miss_plain(clock, line, packet, memory)
+            slice.miss_plain(clock, line, set, packet, memory)
         })
     }
 
@@ -396,20 +388,21 @@ impl Slice {
         &mut self,
         clock: u64,
         line: u64,
+        set: SetId,
         packet: &Packet,
         memory: &mut Controller,
     ) -> Result<(), Cause> {
-        if self.mshrs.is_full() {
+        if self.misses.is_full() {
             return Err(Cause::Mshr);
         }
-        let place = self.make_room(clock, line, Some(line), memory)?;
-        self.counters.mshrs.note(u64::from(self.mshrs.in_use()));
-        let id = self.mshrs.allocate(line, *packet);
-        self.fetches[id.0 as usize] = Fetch { place, answers: 0 };
-        self.wait(clock, id, packet);
-        memory.read(line, id.0);
+        let place = self.make_room(clock, line, set, Some(line), memory)?;
+        let MissId(tag) = self.misses.begin(line, place, packet);
+        if packet.kind == PacketKind::Write {
+            self.answer(clock, packet);
+            self.counters.partial_fetches += 1;
+        }
+        memory.read(line, tag);
         self.counters.misses += 1;
-        self.counters.partial_fetches += u64::from(packet.kind == PacketKind::Write);
         Ok(())
     }
 
@@ -419,23 +412,24 @@ impl Slice {
         &mut self,
         clock: u64,
         line: u64,
+        set: SetId,
         fetch: Option<u64>,
         memory: &mut Controller,
     ) -> Result<LineId, Cause> {
         if !memory.has_room_for_any() {
-            let victim = self.tags.victim_of_many(line).ok_or(Cause::Ways)?;
+            let victim = self.tags.victim_of_many(set).ok_or(Cause::Ways)?;
             let write_back = victim.filter(|victim| victim.dirty).map(|victim| victim.line);
             if !memory.has_room(fetch, write_back) {
                 return Err(Cause::Memory);
             }
         }
-        let (place, evicted) = self.tags.reserve_of_many(line).ok_or(Cause::Ways)?;
-        if let Some(Evicted { line, dirty }) = evicted {
+        let (place, state, former) = self.tags.reserve_of_many(set, line).ok_or(Cause::Ways)?;
+        if state != State::Invalid {
             self.counters.evictions += 1;
-            if dirty {
-                let row = RowAccess { frame: place, line, words: ALL_WORDS };
+            if state == State::Dirty {
+                let row = RowAccess { frame: place, line: former, words: ALL_WORDS };
                 self.access(clock, Use::WriteBack, 32, row);
-                memory.write(line);
+                memory.write(former);
                 self.counters.write_backs += 1;
             }
         }
@@ -446,35 +440,37 @@ impl Slice {
     #[inline(never)]
     pub fn fill(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
         let Some(line) = memory.returned() else { return };
-        let Fetch { place, answers } = self.fetches[line.tag as usize];
-        if self.array_free > clock || !self.replies.has_room(answers, clock, outbox, &mut self.counters) {
+        let id = MissId(line.tag);
+        let Miss { line: number, place, answers, changes, .. } = *self.misses.get(id);
+        if self.array_free > clock
+            || !self.replies.has_room(answers as usize, clock, outbox, &mut self.counters)
+        {
             return;
         }
         self.lose(clock, memory);
         memory.take(line);
-        let number = self.mshrs.line(MshrId(line.tag));
         let row = |words| RowAccess { frame: place, line: number, words };
         let ready = self.access(clock, Use::Fill, 32, row(ALL_WORDS));
         self.counters.fills += 1;
-        let mut changed = false;
-        let mut waiters = std::mem::take(&mut self.waiters);
-        self.mshrs.release_into(MshrId(line.tag), &mut waiters);
-        for packet in &waiters {
-            changed |= packet.kind != PacketKind::Read;
-            match packet.kind {
-                PacketKind::Write => {}
-                PacketKind::Atomic | PacketKind::Reduction => self.atomic(clock, row(packet.words), packet),
-                _ => self.answer(ready, packet),
+        for after in 0..answers as usize {
+            let packet = &self.misses.waiting(id, answers)[after];
+            if packet.kind == PacketKind::Read {
+                self.replies.push(ready + self.latency, packet, self.data.has_sites());
+            } else {
+                let packet = *packet;
+                self.atomic(clock, row(packet.words), &packet);
             }
         }
-        waiters.clear();
-        self.waiters = waiters;
-        self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
+        self.misses.end(id);
+        self.tags.set_state(place, if changes { State::Dirty } else { State::Clean });
     }
 
     /// How often the data array is accessed for some words of a line.
     #[inline(always)]
     fn moves(&self, words: u32) -> u64 {
+        if words == ALL_WORDS {
+            return self.line_moves;
+        }
         let is_in = |chunk: u32| u64::from(words & chunk != 0);
         match *self.chunks {
             // Half a line at a time is usual, and needs no loop.
@@ -526,7 +522,7 @@ impl Slice {
             return cause == Cause::Reply;
         }
         match cause {
-            Cause::Mshr => self.mshrs.is_full(),
+            Cause::Mshr => self.misses.is_full(),
             Cause::Array => self.array_free > clock,
             Cause::Reply | Cause::Atomic | Cause::Merge | Cause::Ways | Cause::Memory => false,
         }
@@ -545,7 +541,7 @@ impl Slice {
     /// Lines are on their way.
     #[inline(always)]
     pub fn is_fetching(&self) -> bool {
-        self.mshrs.in_use() != 0
+        self.misses.in_use() != 0
     }
 
     pub fn is_idle(&self) -> bool {
@@ -554,14 +550,14 @@ impl Slice {
 
     /// What is waiting, in words.
     pub fn waiting(&self, name: &str, out: &mut Vec<String>) {
-        if self.mshrs.in_use() > 0 {
+        if self.misses.in_use() > 0 {
             let lines: Vec<_> =
-                self.mshrs.lines().take(4).map(|line| format!("{:#x}", line * LINE_BYTES)).collect();
+                self.misses.lines().take(4).map(|line| format!("{:#x}", line * LINE_BYTES)).collect();
             out.push(format!(
                 "{name}: {} lines are being fetched (at {}{})",
-                self.mshrs.in_use(),
+                self.misses.in_use(),
                 lines.join(", "),
-                if self.mshrs.in_use() > 4 { ", ..." } else { "" }
+                if self.misses.in_use() > 4 { ", ..." } else { "" }
             ));
         }
         self.replies.waiting(name, out);

@@ -149,6 +149,10 @@ impl Magnitudes {
         self.0[value.leading_zeros() as usize] += 1;
     }
 
+    pub fn add(&mut self, other: &Magnitudes) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+    }
+
     pub fn log2(&self) -> Log2 {
         let (large, small) = self.0.split_at(self.0.len() - (Log2::BUCKETS - 1));
         let mut buckets = Log2::default();

@@ -223,9 +223,9 @@ impl Gpu {
         }
         let (mut requests, mut replies) = (Traffic::default(), Traffic::default());
         self.requests_out.as_mut_slice().iter().for_each(|outbox| requests.add(&outbox.counters));
-        self.requests_in.as_mut_slice().iter().for_each(|inbox| inbox.count(&mut requests));
+        Inbox::count(&*self.requests_in.as_mut_slice(), &mut requests);
         self.replies_out.as_mut_slice().iter().for_each(|outbox| replies.add(&outbox.counters));
-        self.replies_in.as_mut_slice().iter().for_each(|inbox| inbox.count(&mut replies));
+        Inbox::count(&*self.replies_in.as_mut_slice(), &mut replies);
         if let [Some(request_mesh), Some(reply_mesh)] = &self.meshes {
             requests.add(&request_mesh.counters);
             replies.add(&reply_mesh.counters);

@@ -79,10 +79,12 @@ pub struct Arrivals {
     /// The packets in order: those that were taken since [`Arrivals::hand_back`], from `taken` on, then those that wait.
     taken: u32,
     waiting: List,
-    /// New packets by the cycle of their arrival, as far as a bit is set for it, and whether there are any.
+    /// New packets by the cycle of their arrival, as far as a bit is set for it, and how many there are.
     cycles: Box<[List; SPAN as usize]>,
     filled: [u64; SPAN as usize / 64],
-    has_new: bool,
+    new: u32,
+    /// The latest of them.
+    newest: u32,
 }
 
 impl Default for Arrivals {
@@ -94,7 +96,8 @@ impl Default for Arrivals {
             waiting: EMPTY,
             cycles: Box::new([EMPTY; SPAN as usize]),
             filled: [0; SPAN as usize / 64],
-            has_new: false,
+            new: 0,
+            newest: END,
         }
     }
 }
@@ -127,17 +130,20 @@ impl Arrivals {
     /// Tells of each packet that was taken since the last call, and frees its place.
     #[inline(always)]
     pub fn hand_back(&mut self, mut tell: impl FnMut(&Arrival)) {
-        let mut place = std::mem::replace(&mut self.taken, END);
-        let (mut free, first) = (self.free, self.waiting.first);
+        let taken = std::mem::replace(&mut self.taken, END);
+        let first = self.waiting.first;
+        let (mut place, mut last) = (taken, END);
         while place != first
-            && let Some(arrival) = self.places.get_mut(place as usize)
+            && let Some(arrival) = self.places.get(place as usize)
         {
             tell(arrival);
-            let next = std::mem::replace(&mut arrival.next, free);
-            free = place;
-            place = next;
+            last = place;
+            place = arrival.next;
         }
-        self.free = free;
+        // They are a list already.
+        if let Some(last) = self.places.get_mut(last as usize) {
+            last.next = std::mem::replace(&mut self.free, taken);
+        }
         if self.waiting.first == END {
             self.waiting.last = END;
         }
@@ -159,7 +165,7 @@ impl Arrivals {
             }
             None => self.add_place(Arrival { packet: *packet, time, sender, next: END }),
         };
-        self.has_new = true;
+        (self.new, self.newest) = (self.new + 1, place);
         let (word, bit) = filled_bit(arrive);
         let list = &mut self.cycles[(arrive % SPAN) as usize];
         if self.filled[word] & bit == 0 {
@@ -182,18 +188,20 @@ impl Arrivals {
     /// Whether packets were added that have no place in the order yet.
     #[inline(always)]
     pub fn has_new(&self) -> bool {
-        self.has_new
+        self.new != 0
     }
 
     /// Puts packets that were added into their order. False if none was. `arrivals` are those of these packets, and may be of others, too.
     #[inline(always)]
     pub fn settle(&mut self, arrivals: Span) -> bool {
-        if !self.has_new {
-            return false;
-        }
         let Span { earliest, latest } = arrivals;
-        let new = if latest - earliest < SPAN { self.join(earliest, latest) } else { self.sort() };
-        (self.has_new, self.filled) = (false, [0; SPAN as usize / 64]);
+        let new = match self.new {
+            0 => return false,
+            1 => List { first: self.newest, last: self.newest },
+            _ if latest - earliest < SPAN => self.join(earliest, latest),
+            _ => self.sort(),
+        };
+        (self.new, self.filled) = (0, [0; SPAN as usize / 64]);
         self.append(new);
         true
     }

@@ -278,11 +278,15 @@ impl Inbox {
         }
     }
 
-    /// Adds what was counted here.
-    pub fn count(&self, traffic: &mut Traffic) {
-        let latencies = self.latencies.log2();
+    /// Adds what some receivers counted.
+    pub fn count<'a>(all: impl IntoIterator<Item = &'a Inbox>, traffic: &mut Traffic) {
+        let mut latencies = Magnitudes::default();
+        for inbox in all {
+            traffic.latency += inbox.latency;
+            latencies.add(&inbox.latencies);
+        }
+        let latencies = latencies.log2();
         traffic.delivered += latencies.total();
-        traffic.latency += self.latency;
         traffic.latencies.add(&latencies);
     }
 

@@ -48,7 +48,7 @@ impl Net {
     fn counters(&self) -> Traffic {
         let mut sum = Traffic::default();
         self.senders.iter().for_each(|sender| sum.add(&sender.counters));
-        self.receivers.iter().for_each(|receiver| receiver.count(&mut sum));
+        Inbox::count(&self.receivers, &mut sum);
         self.mesh.iter().for_each(|mesh| sum.add(&mesh.counters));
         sum
     }

@@ -122,6 +122,7 @@ impl Slice {
     #[inline(always)]
     pub fn counters(&self) -> L2Counters {
         let counted = &self.counters;
+        let latencies = self.replies.latencies();
         L2Counters {
             reads: counted.reads + counted.read_hits,
             writes: counted.writes + counted.write_hits,
@@ -129,8 +130,8 @@ impl Slice {
             written: counted.written + counted.hit_written,
             atomic_written: counted.atomic_written + counted.atomic_hit_written,
             array_busy: counted.array_reads + counted.array_writes,
-            replies: self.replies.latencies().total(),
-            latencies: self.replies.latencies(),
+            replies: latencies.total(),
+            latencies,
             mshrs: self.misses.in_use_then(),
             intervals: self.data.intervals(),
             line_intervals: self.data.frame_intervals(),

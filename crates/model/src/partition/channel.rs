@@ -141,6 +141,12 @@ impl Channel {
         }
     }
 
+    /// Whether it has been advanced to a clock.
+    #[inline(always)]
+    pub fn is_in_present(&self, clock: u64) -> bool {
+        self.now >= clock && self.arrival_at > clock
+    }
+
     /// Whether so many transfers may be asked for, in the clock that the channel was last advanced to. One is always taken if none waits.
     pub fn has_room(&self, transfers: usize) -> bool {
         self.inlet.is_empty() || self.inlet.len() + transfers <= self.inlet_capacity

@@ -265,7 +265,12 @@ impl Controller {
 
     /// Whether there is room for the fetch of a line and the write-back of another one.
     pub fn has_room(&mut self, fetch: Option<u64>, write_back: Option<u64>) -> bool {
-        self.has_room_for_any() || self.finds_room(fetch, write_back)
+        self.catch_up();
+        let in_present = |channel: &Channel| channel.is_in_present(self.now);
+        if !self.sites.is_empty() || !self.channels.iter().all(in_present) {
+            self.bring_up();
+        }
+        self.finds_room(fetch, write_back)
     }
 
     /// The same if channels are in the present.

@@ -36,6 +36,11 @@ pub struct Spec {
     pub to_data: [u64; 2],
     /// After a read and after a write.
     gaps: [Gaps; 2],
+    /// From an access to the next one of its direction, in another bank group and in the same one.
+    pub gap: u64,
+    pub group_gap: u64,
+    /// After the last access to a row in a direction, it is not closed before one in another bank group could follow.
+    pub closes_late: [bool; 2],
     ccdl: u64,
     rrd: u64,
     faw: u64,
@@ -65,6 +70,9 @@ impl Spec {
             data,
             to_data,
             gaps,
+            gap: same,
+            closes_late: gaps.map(|gaps| gaps.precharge >= same),
+            group_gap: same.max(u64::from(dram.t_ccdl)),
             ccdl: u64::from(dram.t_ccdl),
             rrd: u64::from(dram.t_rrd),
             faw: u64::from(dram.t_faw),
@@ -100,11 +108,11 @@ struct Bank {
 pub struct Banks {
     pub spec: Spec,
     /// As many as can be addressed; those that the configuration has not stay closed.
-    banks: Box<[Bank; BANKS]>,
+    banks: [Bank; BANKS],
     count: usize,
     /// First clock of an access in each group, and a bit for each bank of it.
     groups: [u64; BANKS],
-    group_banks: Box<[u64; BANKS]>,
+    group_banks: [u64; BANKS],
     /// The group that was accessed last.
     last_group: usize,
     /// First clock of a read and of a write on the data bus.
@@ -125,15 +133,15 @@ impl Banks {
         // Bank bits below those that tell the group.
         let group_shift =
             if config.dram.upper_groups { (config.dram.banks / config.dram.groups).ilog2() } else { 0 };
-        let banks = std::array::from_fn(|bank| {
+        let banks: [Bank; BANKS] = std::array::from_fn(|bank| {
             let group = (bank >> group_shift & group_mask) as u8;
             Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false, group }
         });
-        let mut group_banks = Box::new([0; BANKS]);
+        let mut group_banks = [0; BANKS];
         (0..BANKS).for_each(|bank| group_banks[usize::from(banks[bank].group) % BANKS] |= 1 << bank);
         Banks {
             spec: Spec::new(config),
-            banks: Box::new(banks),
+            banks,
             count: config.dram.banks as usize,
             groups: [0; BANKS],
             group_banks,
@@ -161,8 +169,7 @@ impl Banks {
     /// First clock in which an open bank may be accessed.
     #[inline(always)]
     pub fn column_from(&self, bank: usize, direction: Direction) -> u64 {
-        let bank = &self.banks[bank % BANKS];
-        bank.column.max(self.groups[usize::from(bank.group) % BANKS]).max(self.bus[direction as usize])
+        self.ready_from(bank).max(self.bus[direction as usize])
     }
 
     /// The banks of the group that was accessed last, if none of them can be accessed in a clock.
@@ -175,6 +182,19 @@ impl Banks {
     #[inline(always)]
     pub fn bus_from(&self, direction: Direction) -> u64 {
         self.bus[direction as usize]
+    }
+
+    /// First clock in which an open bank may be accessed, as far as the bus allows it.
+    #[inline(always)]
+    pub fn ready_from(&self, bank: usize) -> u64 {
+        let bank = &self.banks[bank % BANKS];
+        bank.column.max(self.groups[usize::from(bank.group) % BANKS])
+    }
+
+    /// A bit for each bank of the group of a bank.
+    #[inline(always)]
+    pub fn group_of(&self, bank: usize) -> u64 {
+        self.group_banks[usize::from(self.banks[bank % BANKS].group) % BANKS]
     }
 
     #[inline(always)]
@@ -203,7 +223,8 @@ impl Banks {
         self.all_activate
     }
 
-    /// Accesses a bank; true if it is the first access since the row was opened.
+    /// Accesses a bank; true if it is the first access since the row was opened. Of several accesses one after the other only the last one of each bank need
+    /// be told, in their order.
     #[inline(always)]
     pub fn column(&mut self, at: u64, bank: usize, direction: Direction) -> bool {
         let gaps = &self.spec.gaps[direction as usize];

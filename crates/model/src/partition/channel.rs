@@ -8,7 +8,8 @@
 //! is answered from there. Without it both share one queue, and the oldest access to an open row, or else the oldest line, decides the
 //! direction. When a refresh is due, all rows are closed and nothing else goes until it is over.
 //!
-//! Nothing is looked at in clocks in which no command can go: every constraint is a clock from which on something may be done.
+//! Nothing is looked at in clocks in which no command can go: every constraint is a clock from which on something may be done. Transfers are kept with
+//! the clock in which they are asked for, and the channel is advanced over many of them at a time. Accesses that follow each other for certain are made together (`streak`).
 
 use std::collections::VecDeque;
 
@@ -18,7 +19,8 @@ use warpwatt_config::{Config, DramPolicy};
 use super::banks::{Banks, Direction};
 use super::controller::accesses_per_line;
 use super::counters::DramCounters;
-use super::queue::{Accessed, Queue};
+use super::queue::Queue;
+pub use super::transfer::{Arrival, INTERNAL, Returned, Transfer};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::ring::Ring;
 
@@ -34,36 +36,6 @@ pub enum Command {
 /// Puts closing rows behind opening ones in the order of lines.
 const CLOSING: u64 = 1 << 63;
 
-/// A line that the L2 slice wants to have moved.
-#[derive(Clone, Copy, Debug)]
-pub struct Transfer {
-    pub line: u64,
-    pub bank: usize,
-    pub row: u64,
-    pub direction: Direction,
-    /// Accesses it takes.
-    pub accesses: u32,
-    /// Clock in which it was asked for.
-    pub asked: u64,
-    pub tag: u32,
-}
-
-/// A line that was read.
-#[derive(Clone, Copy, Debug)]
-pub struct Returned {
-    /// Cycle in which the L2 slice has it.
-    pub at: u64,
-    /// Command clock in which its data end.
-    pub done: u64,
-    pub tag: u32,
-    pub channel: usize,
-    /// It comes from the write queue.
-    pub forwarded: bool,
-}
-
-/// Tags from this one on are of lines that stay in the controller. They take no place in the queue to the L2 slice.
-pub const INTERNAL: u32 = 1 << 31;
-
 #[derive(Clone, Debug)]
 pub struct Channel {
     index: usize,
@@ -72,40 +44,51 @@ pub struct Channel {
     /// From the end of the data to the L2 slice, in core cycles.
     latency: u64,
     /// Accesses that each direction's queue holds, and the watermarks of the writes'.
-    capacity: u32,
+    pub(super) capacity: u32,
     /// Writes have a queue of their own.
-    gathers: bool,
+    pub(super) gathers: bool,
     high: u32,
-    low: u32,
+    pub(super) low: u32,
     /// Lines on their way to the slice or waiting for it, in accesses: a line that techniques shortened takes less room.
-    return_capacity: usize,
-    returning: usize,
+    pub(super) return_capacity: usize,
+    pub(super) returning: usize,
     /// Accesses of a whole line.
     line_accesses: usize,
 
-    banks: Banks,
-    queue: Queue,
+    pub(super) banks: Banks,
+    pub(super) queue: Queue,
+    /// Transfers that were asked for in clocks that the channel has not come to, the first of these clocks (`u64::MAX` for none), and the accesses that they take.
+    arrivals: Ring<Arrival>,
+    pub(super) arrival_at: u64,
+    arriving: [u32; 2],
     /// Transfers that wait for room in the queue.
-    inlet: VecDeque<Transfer>,
+    pub(super) inlet: VecDeque<Transfer>,
     inlet_capacity: usize,
     /// Lines that were read, and when the first of them reaches the slice.
     returned: Ring<Returned>,
     returned_at: u64,
     /// What is being served.
-    direction: Direction,
+    pub(super) direction: Direction,
     /// Of the last access.
-    bus_direction: Direction,
+    pub(super) bus_direction: Direction,
     /// The first clock that may still get a command.
-    now: u64,
-    refresh_due: u64,
-    /// The next command; none if it has to be looked for.
-    next: Option<(u64, Command)>,
+    pub(super) now: u64,
+    pub(super) refresh_due: u64,
+    /// No command goes before this clock; 0 if that has to be looked for.
+    next_at: u64,
+    /// If that command is an access: the bit of its bank. It goes even if a line that is answered from the write queue has taken the last place meanwhile: the bit is in `granted`
+    /// then.
+    kept: u64,
+    pub(super) granted: u64,
     /// No row is opened or closed before this clock; 0 if that has to be looked for.
-    rows_from: u64,
+    pub(super) rows_from: u64,
     /// Since when `active` or `idle` are not counted.
     counted: u64,
     /// Whether the host has instructions for bits.
     bit_instructions: bool,
+    /// Accesses are made one by one.
+    #[cfg(test)]
+    pub one_by_one: bool,
     #[cfg(test)]
     pub trace: Vec<(u64, Command)>,
 }
@@ -133,6 +116,9 @@ impl Channel {
             line_accesses: accesses_per_line(config) as usize,
             returning: 0,
             queue: Queue::new(2 * dram.queue as usize),
+            arrivals: Ring::new(16),
+            arrival_at: u64::MAX,
+            arriving: [0; 2],
             inlet: VecDeque::with_capacity(config.l2.queue as usize + 2),
             inlet_capacity: config.l2.queue as usize,
             returned: Ring::new(lines),
@@ -141,30 +127,90 @@ impl Channel {
             bus_direction: Direction::Read,
             now: 0,
             refresh_due: banks.spec.refi,
-            next: None,
+            next_at: 0,
+            kept: 0,
+            granted: 0,
             rows_from: 0,
             counted: 0,
             bit_instructions: has_bit_instructions(),
             banks,
             #[cfg(test)]
+            one_by_one: false,
+            #[cfg(test)]
             trace: Vec::new(),
         }
     }
 
-    /// Whether so many transfers may be asked for. One is always taken if none waits.
+    /// Whether it has been advanced to a clock.
+    #[inline(always)]
+    pub fn is_in_present(&self, clock: u64) -> bool {
+        self.now >= clock && self.arrival_at > clock
+    }
+
+    /// Whether so many transfers may be asked for, in the clock that the channel was last advanced to. One is always taken if none waits.
     pub fn has_room(&self, transfers: usize) -> bool {
         self.inlet.is_empty() || self.inlet.len() + transfers <= self.inlet_capacity
     }
 
-    /// Asks for a transfer, in the clock that the channel was last advanced to.
-    pub fn push(&mut self, transfer: &Transfer, counters: &mut DramCounters) {
-        if self.inlet.is_empty() && self.has_place(transfer) {
-            self.enter(self.now, transfer, counters);
-            self.choose_direction();
+    /// Whether it is certain, however far the channel has come, that two transfers find room in the present clock: there is, even if none of those before them gets into the
+    /// queue, or all of them do.
+    #[inline(always)]
+    pub fn has_room_for_certain(&self) -> bool {
+        self.inlet.len() + self.arrivals.len() + 2 <= self.inlet_capacity || self.takes_all()
+    }
+
+    /// Whether all transfers that have been asked for get into the queue.
+    #[inline(never)]
+    fn takes_all(&self) -> bool {
+        let used = |d: Direction| self.queue.accesses(d) + self.arriving[d as usize];
+        let (reads, writes) = (used(Direction::Read), used(Direction::Write));
+        let most = if self.gathers { reads.max(writes) } else { reads + writes };
+        self.inlet.is_empty() && most <= self.capacity
+    }
+
+    /// Asks for a transfer in a clock that is not before that of the last one, and that the channel has not gone beyond.
+    #[inline(always)]
+    pub fn push(&mut self, at: u64, transfer: Transfer) {
+        debug_assert!(self.now <= at);
+        self.arriving[transfer.direction as usize] += transfer.accesses;
+        self.arrivals.push_back(Arrival { at, transfer });
+        self.arrival_at = self.arrival_at.min(at);
+    }
+
+    /// The next transfer that arrives.
+    #[inline(always)]
+    pub(super) fn arriving(&self) -> Option<&Arrival> {
+        self.arrivals.front()
+    }
+
+    /// It is let in.
+    #[inline(always)]
+    pub(super) fn drop_arriving(&mut self, transfer: &Transfer) {
+        self.arrivals.drop_front();
+        self.arrival_at = self.arrivals.front().map_or(u64::MAX, |arrival| arrival.at);
+        self.arriving[transfer.direction as usize] -= transfer.accesses;
+    }
+
+    /// The next transfer arrives, in the clock that the channel has come to.
+    #[inline(always)]
+    fn arrive(&mut self, counters: &mut DramCounters) {
+        let Some(&Arrival { transfer, .. }) = self.arriving() else { return };
+        self.drop_arriving(&transfer);
+        if self.inlet.is_empty() && self.has_place(&transfer) {
+            self.enter(self.now, &transfer, counters);
+            // More lines for the direction that is served do not change it.
+            if transfer.direction != self.direction || !self.gathers {
+                self.choose_direction();
+            }
         } else {
-            self.inlet.push_back(*transfer);
-            self.admit(self.now, counters);
+            self.wait_before_queue(transfer, counters);
         }
+    }
+
+    #[inline(never)]
+    fn wait_before_queue(&mut self, transfer: Transfer, counters: &mut DramCounters) {
+        self.inlet.push_back(transfer);
+        self.admit(self.now, counters);
     }
 
     /// Accesses that wait in the queue of a direction.
@@ -185,7 +231,7 @@ impl Channel {
 
     /// Lets waiting transfers into the queue as far as there is room.
     #[inline(always)]
-    fn admit(&mut self, at: u64, counters: &mut DramCounters) {
+    pub(super) fn admit(&mut self, at: u64, counters: &mut DramCounters) {
         while let Some(transfer) = self.inlet.front()
             && self.has_place(transfer)
         {
@@ -204,26 +250,44 @@ impl Channel {
     /// A transfer comes into the queue.
     #[inline(always)]
     fn enter(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
-        let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
+        let &Transfer { line, bank, row, direction, .. } = transfer;
         counters.queues.note(u64::from(self.used(direction)));
-        if direction == Direction::Read && self.queue.holds(bank, Direction::Write, line) {
-            counters.forwards += u64::from(tag < INTERNAL);
-            self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
-            self.give_back(at, asked, tag, true, counters);
-            return;
+        if direction == Direction::Read
+            && self.queue.waiting(Direction::Write) >> bank & 1 != 0
+            && self.queue.holds(bank, Direction::Write, line)
+        {
+            return self.forward(at, transfer, counters);
         }
-        let open = self.banks.is_open(bank, row);
-        let is_news = self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
+        self.line_up(transfer, self.banks.is_open(bank, row));
+    }
+
+    /// A transfer waits for its bank from now on, whose open row it wants or not.
+    #[inline(always)]
+    pub(super) fn line_up(&mut self, transfer: &Transfer, open: bool) {
+        let is_news = self.queue.push(transfer, open);
         // A line behind others of its bank that want the same command, or of the other direction, changes nothing.
-        if is_news && direction == self.direction {
-            self.note_stuck(bank);
-            self.next = None;
+        if is_news && transfer.direction == self.direction {
+            self.note_stuck(transfer.bank);
+            self.next_at = 0;
+            self.granted = 0;
         }
+    }
+
+    /// A read is answered from the write queue.
+    #[inline(never)]
+    fn forward(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
+        let &Transfer { accesses, asked, tag, .. } = transfer;
+        counters.forwards += u64::from(tag < INTERNAL);
+        self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
+        if self.next_at != 0 {
+            self.granted = self.kept;
+        }
+        self.give_back(at, asked, tag, true, counters);
     }
 
     /// If all lines for a bank have come to wait for another row than the open one, or for any: it may be opened or closed for them.
     #[inline(always)]
-    fn note_stuck(&mut self, bank: usize) {
+    pub(super) fn note_stuck(&mut self, bank: usize) {
         if self.stuck() >> bank & 1 != 0 {
             self.rows_from = self.rows_from.min(self.row_from(bank));
         }
@@ -231,7 +295,7 @@ impl Channel {
 
     /// First clock in which a bank's row may be closed, or one be opened if it has none.
     #[inline(always)]
-    fn row_from(&self, bank: usize) -> u64 {
+    pub(super) fn row_from(&self, bank: usize) -> u64 {
         match self.banks.open() >> bank & 1 {
             0 => self.banks.activate_from(bank),
             _ => self.banks.precharge_from(bank),
@@ -239,18 +303,19 @@ impl Channel {
     }
 
     #[inline(always)]
-    fn choose_direction(&mut self) {
+    pub(super) fn choose_direction(&mut self) {
         let direction = if self.gathers { self.drained() } else { self.queue.first_direction() };
         if direction != self.direction {
             self.direction = direction;
             self.rows_from = 0;
-            self.next = None;
+            self.next_at = 0;
+            self.granted = 0;
         }
     }
 
     /// Whether it is certain after an access that the direction stays: reads are left and nothing came that would end them, or enough writes.
     #[inline(always)]
-    fn goes_on(&self, direction: Direction) -> bool {
+    pub(super) fn goes_on(&self, direction: Direction) -> bool {
         let enough = if direction == Direction::Read { 0 } else { self.low };
         self.gathers && self.queue.accesses(direction) > enough
     }
@@ -270,27 +335,39 @@ impl Channel {
     }
 
     /// A line that was read in a clock goes to the slice.
-    fn give_back(&mut self, at: u64, asked: u64, tag: u32, forwarded: bool, counters: &mut DramCounters) {
+    #[inline(always)]
+    pub(super) fn give_back(
+        &mut self,
+        at: u64,
+        asked: u64,
+        tag: u32,
+        forwarded: bool,
+        counters: &mut DramCounters,
+    ) {
         let done = at + self.banks.spec.to_data[0] + self.banks.spec.data;
         if tag < INTERNAL {
             counters.line_reads += 1;
             counters.latencies.note(done - asked);
         }
         let at = self.clock.core(done) + self.latency;
+        // They come back in the order in which they were read.
+        self.returned_at = self.returned_at.min(at);
         self.returned.push_back(Returned { at, done, tag, channel: self.index, forwarded });
-        self.note_first();
     }
 
-    /// Issues all commands of clocks before `until`.
+    /// Issues all commands of clocks before `until`, and lets in what has arrived by then.
     #[inline(always)]
     pub fn advance(&mut self, until: u64, counters: &mut DramCounters) {
-        if self.now >= until {
-            return;
+        if self.arrival_at > until {
+            if self.now >= until {
+                return;
+            }
+            if self.next_at >= until {
+                self.now = until;
+                return;
+            }
         }
-        match self.next {
-            Some((at, _)) if at >= until => self.now = until,
-            _ => self.issue_before(until, counters),
-        }
+        self.issue_before(until, counters);
     }
 
     #[inline(always)]
@@ -307,15 +384,31 @@ impl Channel {
 
     #[inline(always)]
     fn issue_before_plain(&mut self, until: u64, counters: &mut DramCounters) {
-        if let Some((at, command)) = self.next.take() {
-            self.now = at + 1;
-            self.issue(at, command, counters);
-        }
-        if self.policy == DramPolicy::Fcfs {
-            return self.issue_in_order(until, counters);
-        }
-        while self.now < until {
-            let (access_at, bank) = self.first_access().unwrap_or((u64::MAX, 0));
+        loop {
+            while self.arrival_at <= self.now {
+                self.arrive(counters);
+            }
+            if self.now >= until {
+                return;
+            }
+            let end = self.arrival_at.min(until);
+            if self.next_at >= end {
+                self.now = end;
+                continue;
+            }
+            self.next_at = 0;
+            if self.policy == DramPolicy::Fcfs {
+                self.issue_in_order(end, counters);
+                continue;
+            }
+            let hits = self.hits();
+            // Where nothing waits, there is only the refresh to come.
+            if hits == 0 && self.queue.is_empty() && end <= self.refresh_due {
+                self.now = end;
+                (self.next_at, self.kept) = (self.refresh_due, 0);
+                continue;
+            }
+            let (access_at, bank) = self.first_access(hits);
             let row = match self.rows_from.max(self.now) < access_at {
                 true => self.first_row_command(access_at).filter(|&(at, ..)| at < access_at),
                 false => None,
@@ -323,9 +416,13 @@ impl Channel {
             // Most commands are accesses.
             if row.is_none() && access_at < self.refresh_due.min(until) {
                 #[cfg(test)]
-                self.note_access(access_at, bank);
-                self.now = access_at + 1;
-                self.access(access_at, bank, self.direction, counters);
+                self.check_access(access_at, bank);
+                if self.arrival_at > access_at || self.absorb_before(access_at, counters) {
+                    self.access_streak(access_at, bank, until, counters);
+                } else {
+                    self.now = self.arrival_at;
+                    (self.next_at, self.kept) = (access_at, 1 << bank);
+                }
                 continue;
             }
             let next = match row {
@@ -333,9 +430,7 @@ impl Channel {
                 None if access_at == u64::MAX => None,
                 None => Some((access_at, Command::Access { bank, direction: self.direction })),
             };
-            if !self.issue_or_keep(next, until, counters) {
-                return;
-            }
+            self.issue_or_keep(next, end, counters);
         }
     }
 
@@ -345,21 +440,13 @@ impl Channel {
     fn issue_in_order(&mut self, until: u64, counters: &mut DramCounters) {
         while self.now < until {
             let next = self.first_come();
-            if !self.issue_or_keep(next, until, counters) {
-                return;
-            }
+            self.issue_or_keep(next, until, counters);
         }
     }
 
-    /// Issues the first command that can go for a line, or what a refresh needs if that is due before. If that is not before `until`, keeps it for later, and gives
-    /// false.
+    /// Issues the first command that can go for a line, or what a refresh needs if that is due before. If that is not before `until`, notes when it goes.
     #[inline(always)]
-    fn issue_or_keep(
-        &mut self,
-        next: Option<(u64, Command)>,
-        until: u64,
-        counters: &mut DramCounters,
-    ) -> bool {
+    fn issue_or_keep(&mut self, next: Option<(u64, Command)>, until: u64, counters: &mut DramCounters) {
         #[cfg(test)]
         assert_eq!(next, self.plain_choice());
         let (at, command) = match next {
@@ -368,12 +455,12 @@ impl Channel {
         };
         if at >= until {
             self.now = until;
-            self.next = Some((at, command));
-            return false;
+            self.next_at = at;
+            self.kept = if let Command::Access { bank, .. } = command { 1 << bank } else { 0 };
+        } else {
+            self.now = at + 1;
+            self.issue(at, command, counters);
         }
-        self.now = at + 1;
-        self.issue(at, command, counters);
-        true
     }
 
     /// What is to be done for a refresh, when nothing goes before it.
@@ -387,39 +474,46 @@ impl Channel {
         }
     }
 
-    /// The oldest access to an open row that can go first: its clock and its bank.
+    /// A bit for each bank whose open row a line waits for that may be accessed now: with no place to return it to, only a line that has one goes on.
     #[inline(always)]
-    fn first_access(&self) -> Option<(u64, usize)> {
+    pub(super) fn hits(&self) -> u64 {
         let direction = self.direction;
-        let mut hits = self.queue.hits(direction);
-        if direction == Direction::Read && self.returning >= self.return_capacity {
-            hits &= self.queue.begun(direction);
+        let hits = self.queue.hits(direction);
+        match direction == Direction::Read && self.returning >= self.return_capacity {
+            true => hits & (self.queue.begun(direction) | self.granted),
+            false => hits,
         }
+    }
+
+    /// The oldest access to an open row of some banks that can go first: its clock and its bank. `u64::MAX` if there are none.
+    #[inline(always)]
+    fn first_access(&self, hits: u64) -> (u64, usize) {
+        let direction = self.direction;
         if hits == 0 {
-            return None;
+            return (u64::MAX, 0);
         }
         let floor = self.now.max(self.banks.bus_from(direction));
         if hits.is_power_of_two() {
             let bank = hits.trailing_zeros() as usize;
-            return Some((self.banks.column_from(bank, direction).max(floor), bank));
+            return (self.banks.ready_from(bank).max(floor), bank);
         }
         // Mostly the oldest can go at once, if the group that was accessed last is left out.
         let others = hits & !self.banks.resting(floor);
         if others != 0 {
             let oldest = self.queue.oldest_hit(others, direction);
-            if self.banks.column_from(oldest, direction) <= floor {
-                return Some((floor, oldest));
+            if self.banks.ready_from(oldest) <= floor {
+                return (floor, oldest);
             }
         }
         let mut best = (u64::MAX, u64::MAX, 0);
         for bank in bits(hits) {
-            let at = self.banks.column_from(bank, direction).max(floor);
+            let at = self.banks.ready_from(bank).max(floor);
             let order = self.queue.hit_order(bank, direction);
             if at < best.0 || at == best.0 && order < best.1 {
                 best = (at, order, bank);
             }
         }
-        Some((best.0, best.2))
+        (best.0, best.2)
     }
 
     /// Banks whose lines all wait for another row than the open one, or for any.
@@ -480,7 +574,9 @@ impl Channel {
         if self.banks.is_open(bank, waiting.row) {
             let full = direction == Direction::Read && self.returning >= self.return_capacity;
             let at = self.banks.column_from(bank, direction).max(self.now);
-            return (waiting.started || !full).then_some((at, Command::Access { bank, direction }));
+            let started = self.queue.hit_started(bank, direction);
+            let goes = started || !full || self.granted >> bank & 1 != 0;
+            return goes.then_some((at, Command::Access { bank, direction }));
         }
         let open = self.banks.open() >> bank & 1 != 0;
         let at = if open { self.banks.precharge_from(bank) } else { self.banks.activate_from(bank) };
@@ -490,9 +586,11 @@ impl Channel {
     #[inline(never)]
     fn issue(&mut self, at: u64, command: Command, counters: &mut DramCounters) {
         #[cfg(test)]
-        self.trace.push((at, command));
+        if !matches!(command, Command::Access { .. }) {
+            self.trace.push((at, command));
+        }
         match command {
-            Command::Access { bank, direction } => self.access(at, bank, direction, counters),
+            Command::Access { bank, .. } => self.access_once(at, bank, counters),
             Command::Activate { bank, row } => {
                 self.credit(at, counters);
                 self.banks.open_row(at, bank, row);
@@ -515,38 +613,6 @@ impl Channel {
                 counters.refreshes += 1;
                 counters.refreshing += self.banks.spec.rfc;
             }
-        }
-    }
-
-    #[inline(always)]
-    fn access(&mut self, at: u64, bank: usize, direction: Direction, counters: &mut DramCounters) {
-        let fresh = self.banks.column(at, bank, direction);
-        let Accessed { tag, left, asked, is_first } = self.queue.access(bank, direction);
-        counters.row_misses += u64::from(fresh);
-        if self.bus_direction != direction {
-            counters.turnarounds += 1;
-            self.bus_direction = direction;
-        }
-        match direction {
-            Direction::Read => {
-                counters.reads += 1;
-                if is_first && tag < INTERNAL {
-                    self.returning += left as usize + 1;
-                }
-            }
-            Direction::Write => counters.writes += 1,
-        }
-        if left == 0 {
-            match direction {
-                Direction::Read => self.give_back(at, asked, tag, false, counters),
-                Direction::Write => counters.line_writes += u64::from(tag < INTERNAL),
-            }
-            self.note_stuck(bank);
-        }
-        if !self.inlet.is_empty() {
-            self.admit(self.now, counters);
-        } else if !self.goes_on(direction) {
-            self.choose_direction();
         }
     }
 
@@ -599,7 +665,20 @@ impl Channel {
         line
     }
 
-    /// The slice takes the line that reaches it next.
+    /// The slice takes the line that reaches it next, in the present clock. The channel need not have come to that, as long as places for lines do not get scarce
+    /// on the way there: false if they may.
+    #[inline(always)]
+    pub fn take_early(&mut self) -> bool {
+        let reads = self.queue.accesses(Direction::Read) + self.arriving[Direction::Read as usize];
+        let is_certain = self.inlet.is_empty() && self.returning + (reads as usize) < self.return_capacity;
+        if is_certain {
+            self.take();
+        }
+        is_certain
+    }
+
+    /// The slice takes the line that reaches it next, in the clock that the channel was advanced to.
+    #[inline(always)]
     pub fn take(&mut self) {
         self.returned.drop_front();
         self.note_first();
@@ -607,9 +686,11 @@ impl Channel {
     }
 
     /// The slice has taken a line of so many accesses: its place is free.
+    #[inline(always)]
     pub fn taken(&mut self, accesses: usize) {
         if self.returning >= self.return_capacity {
-            self.next = None;
+            self.next_at = 0;
+            self.granted = 0;
         }
         self.returning -= accesses;
     }
@@ -617,26 +698,24 @@ impl Channel {
     /// Reads are waiting whose return is not known yet.
     #[inline(always)]
     pub fn has_reads(&self) -> bool {
-        self.queue.accesses(Direction::Read) != 0 || !self.inlet.is_empty()
+        let reads = self.queue.accesses(Direction::Read) + self.arriving[Direction::Read as usize];
+        reads != 0 || !self.inlet.is_empty()
     }
 
     /// A clock before which there is no command, of a waiting line or of a refresh.
     #[inline(always)]
     pub fn due(&self) -> u64 {
-        self.next.map_or(self.now, |(at, _)| at)
+        self.next_at.max(self.now).min(self.arrival_at)
     }
 
     /// A clock before which no waiting line gets a command, `u64::MAX` if none waits.
     pub fn next(&self) -> u64 {
-        match self.next {
-            _ if self.queue.is_empty() => u64::MAX,
-            Some((at, _)) => at,
-            None => self.now,
-        }
+        if self.queue.is_empty() { self.arrival_at } else { self.due() }
     }
 
     pub fn is_idle(&self) -> bool {
-        self.queue.is_empty() && self.inlet.is_empty() && self.returned.is_empty()
+        let nothing_waits = self.queue.is_empty() && self.inlet.is_empty() && self.arrivals.is_empty();
+        nothing_waits && self.returned.is_empty()
     }
 
     /// What is waiting, in words.
@@ -658,10 +737,9 @@ impl Channel {
 #[cfg(test)]
 impl Channel {
     /// An access was chosen.
-    fn note_access(&mut self, at: u64, bank: usize) {
+    fn check_access(&self, at: u64, bank: usize) {
         let command = Command::Access { bank, direction: self.direction };
         assert_eq!(Some((at, command)), self.plain_choice());
-        self.trace.push((at, command));
     }
 
     /// The command that is chosen, found without masks and bounds by looking at every waiting line.
@@ -686,7 +764,7 @@ impl Channel {
             } else {
                 (2, self.banks.precharge_from(bank), Command::Precharge { bank })
             };
-            let goes = rank != 0 || line.started || !full;
+            let goes = rank != 0 || line.started || !full || self.granted >> bank & 1 != 0;
             choices.push((from.max(self.now), rank, line.sequence, command, goes));
         }
         if self.policy == DramPolicy::Fcfs {

@@ -2,9 +2,9 @@
 //! The memory controller of a partition: sends lines to their channels and brings them back.
 //!
 //! A request reaches its channel at once; `dram.cycles`, the fixed part of the latency on the way there and
-//! back, is spent on the way back. The channels are advanced to the present before they are asked for a line. Since every return
-//! takes `dram.cycles` at least, they may stay behind for that long otherwise, and the L2 slice may sleep that long without missing a
-//! line. What techniques hold back is in `held`.
+//! back, is spent on the way back. Since every return takes `dram.cycles` at least, channels may stay behind for that long: they are told when a line is asked for,
+//! and the L2 slice may sleep that long without missing a line. They are advanced to the present where it may matter how full they are. What techniques hold
+//! back is in `held`; with these, channels are always in the present.
 
 use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
@@ -143,6 +143,14 @@ impl Controller {
         self.bring_up();
     }
 
+    /// Brings channels up that are so far behind that this shows lines which return soon, or that none does.
+    #[inline(always)]
+    pub fn bring_nearer(&mut self) {
+        if !self.sites.is_empty() || self.first_unknown <= self.cycle + self.latency / 2 {
+            self.bring_up();
+        }
+    }
+
     /// The clock follows the cycle.
     #[inline(always)]
     fn catch_up(&mut self) {
@@ -174,11 +182,7 @@ impl Controller {
             due = due.min(if self.held.has_reads() { self.now } else { u64::MAX });
         }
         if due != self.unknown_clock {
-            self.unknown_clock = due;
-            self.first_unknown = match due {
-                u64::MAX => u64::MAX,
-                due => self.clock.core(due + self.to_data) + self.latency,
-            };
+            self.note_unknown(due);
         }
         self.due = if self.sites.is_empty() { self.first_unknown } else { 0 };
     }
@@ -192,11 +196,27 @@ impl Controller {
     }
 
     /// Has a channel move a line.
-    #[inline]
+    #[inline(always)]
     fn ask(&mut self, channel: usize, transfer: Transfer) {
-        let (channel, counters) = self.present(channel);
-        channel.push(&transfer, counters);
-        self.look();
+        let asked = &mut self.channels[channel];
+        asked.push(self.now, transfer);
+        if !self.sites.is_empty() {
+            self.present(channel);
+            self.look();
+        } else if self.now < self.unknown_clock && asked.has_reads() {
+            self.note_unknown(self.now);
+            self.due = self.first_unknown;
+        }
+    }
+
+    /// From a command clock on, a line may return that is not known yet.
+    #[inline(always)]
+    fn note_unknown(&mut self, clock: u64) {
+        self.unknown_clock = clock;
+        self.first_unknown = match clock {
+            u64::MAX => u64::MAX,
+            clock => self.clock.core(clock + self.to_data) + self.latency,
+        };
     }
 
     /// Advances the channels in steps: up to each clock in which a held transfer goes to its channel, and no further than metadata can be there that
@@ -245,13 +265,15 @@ impl Controller {
 
     /// Whether there is room for the fetch of a line and the write-back of another one.
     pub fn has_room(&mut self, fetch: Option<u64>, write_back: Option<u64>) -> bool {
-        self.finds_room(fetch, write_back) || {
+        self.catch_up();
+        let in_present = |channel: &Channel| channel.is_in_present(self.now);
+        if !self.sites.is_empty() || !self.channels.iter().all(in_present) {
             self.bring_up();
-            self.finds_room(fetch, write_back)
         }
+        self.finds_room(fetch, write_back)
     }
 
-    /// The same as far as channels are advanced: there may be more room, but not less.
+    /// The same if channels are in the present.
     fn finds_room(&self, fetch: Option<u64>, write_back: Option<u64>) -> bool {
         let channel = |line| self.mapping.place(line).channel;
         match (fetch.map(channel), write_back.map(channel)) {
@@ -260,9 +282,15 @@ impl Controller {
         }
     }
 
-    /// Whether it is known that any two transfers find room.
-    #[inline]
-    pub fn has_room_for_any(&self) -> bool {
+    /// Whether any two transfers find room. Brings channels to the present if that is not certain without.
+    #[inline(always)]
+    pub fn has_room_for_any(&mut self) -> bool {
+        self.channels.iter().all(Channel::has_room_for_certain) || self.finds_room_for_any()
+    }
+
+    #[inline(never)]
+    fn finds_room_for_any(&mut self) -> bool {
+        self.bring_up();
         self.channels.iter().all(|channel| channel.has_room(2))
     }
 
@@ -415,7 +443,18 @@ impl Controller {
     }
 
     /// The slice takes the line that came back first.
+    #[inline(always)]
     pub fn take(&mut self, line: Returned) {
+        if self.sites.is_empty() && self.channels[line.channel].take_early() {
+            let returned_at = self.channels.iter().map(Channel::returned_at);
+            self.first_return = returned_at.fold(u64::MAX, u64::min);
+        } else {
+            self.take_in_present(line);
+        }
+    }
+
+    #[inline(never)]
+    fn take_in_present(&mut self, line: Returned) {
         self.catch_up();
         let accesses = if self.sites.is_empty() {
             None

@@ -25,13 +25,16 @@ pub struct DramAddress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mapping {
     channels: u64,
-    /// Of the lines in a row, without the run.
-    column_bits: u32,
+    /// If their number is a power of two: its logarithm.
+    channel_shift: Option<u32>,
+    channel_hash: bool,
+    /// Bits of a line number below the upper bank bits.
+    high_shift: u32,
     /// Bank bits below the upper column bits, and above.
     low_bits: u32,
     high_bits: u32,
-    hash: bool,
-    channel_hash: bool,
+    /// The bank bits that row bits are folded into.
+    hash_mask: u64,
 }
 
 impl Mapping {
@@ -40,37 +43,38 @@ impl Mapping {
         let row_lines = u64::from(dram.row_bytes) / LINE_BYTES;
         let bank_bits = dram.banks.ilog2();
         let low_bits = bank_bits.min(1);
+        // Of the lines in a row, without the run.
+        let column_bits = row_lines.ilog2().saturating_sub(RUN_BITS);
         Mapping {
             channels: u64::from(dram.channels),
-            column_bits: row_lines.ilog2().saturating_sub(RUN_BITS),
+            channel_shift: dram.channels.is_power_of_two().then(|| dram.channels.ilog2()),
+            channel_hash: dram.address_hash,
+            high_shift: RUN_BITS + low_bits + column_bits,
             low_bits,
             high_bits: bank_bits - low_bits,
-            hash: dram.bank_hash,
-            channel_hash: dram.address_hash,
+            hash_mask: if dram.bank_hash { (1 << bank_bits) - 1 } else { 0 },
         }
     }
 
     /// Where a line of the partition lies.
+    #[inline(always)]
     pub fn place(self, line: u64) -> DramAddress {
-        let (channel, line) = match self.channels {
-            1 => (0, line),
-            channels => {
-                let turn = line / channels;
-                let start = if self.channel_hash { fold(turn) } else { 0 };
-                ((line + start) % channels, turn)
-            }
+        let turn = match self.channel_shift {
+            Some(shift) => line >> shift,
+            None => line / self.channels,
         };
-        let rest = line >> RUN_BITS;
-        let low = rest & ((1 << self.low_bits) - 1);
-        let rest = rest >> self.low_bits >> self.column_bits;
+        let start = if self.channel_hash { fold(turn) } else { 0 };
+        let channel = match self.channel_shift {
+            Some(_) => (line + start) & (self.channels - 1),
+            None => (line + start) % self.channels,
+        };
+        let low = turn >> RUN_BITS & ((1 << self.low_bits) - 1);
+        let rest = turn >> self.high_shift;
         let high = rest & ((1 << self.high_bits) - 1);
         let row = rest >> self.high_bits;
-        let mut bank = high << self.low_bits | low;
-        let bank_bits = self.low_bits + self.high_bits;
-        if self.hash && bank_bits > 0 {
-            bank ^= (row ^ row >> bank_bits) & ((1 << bank_bits) - 1);
-        }
-        DramAddress { channel: channel as usize, bank: bank as usize, row }
+        let bank = high << self.low_bits | low;
+        let hashed = bank ^ (row ^ row >> (self.low_bits + self.high_bits)) & self.hash_mask;
+        DramAddress { channel: channel as usize, bank: hashed as usize, row }
     }
 }
 

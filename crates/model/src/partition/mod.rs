@@ -25,9 +25,11 @@ mod queue;
 mod replies;
 mod site;
 mod slice;
+mod streak;
 #[cfg(test)]
 mod tests;
 mod time;
+mod transfer;
 
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
@@ -290,7 +292,7 @@ impl Partition {
         };
         // Lines that memory may have to give before that are found out now.
         if self.first::<PLAIN>(self.memory.next_unknown()) < next {
-            self.memory.bring_up();
+            self.memory.bring_nearer();
         }
         next = next.min(match self.memory.returned_at() {
             line if line > now => self.first::<PLAIN>(line),

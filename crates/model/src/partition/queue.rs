@@ -3,7 +3,7 @@
 //! each that wants the row which is open.
 
 use super::banks::{BANKS, Direction};
-use super::channel::bits;
+use super::channel::{Transfer, bits};
 
 /// Number of a waiting line.
 pub type Handle = u32;
@@ -19,23 +19,19 @@ pub struct Waiting {
     pub asked: u64,
     /// The slice's own note.
     pub tag: u32,
-    /// Accesses still to be made.
-    pub left: u32,
+    /// Accesses still to be made, and whether some have been: of the oldest that wants the open row, its list knows.
+    left: u32,
     pub started: bool,
     before: Handle,
     after: Handle,
 }
 
-/// A line one of whose accesses was made.
+/// A line all of whose accesses have been made.
 #[derive(Clone, Copy, Debug)]
 pub struct Accessed {
     pub tag: u32,
-    /// Accesses still to be made.
-    pub left: u32,
     /// Clock in which the L2 slice asked.
     pub asked: u64,
-    /// None was made before.
-    pub is_first: bool,
 }
 
 /// An order of arrival above the number of the bank.
@@ -48,8 +44,10 @@ fn order(sequence: u64, bank: usize) -> u64 {
 struct List {
     first: Handle,
     last: Handle,
-    /// The oldest that wants the open row.
+    /// The oldest that wants the open row, the accesses still to be made of it, and whether some have been.
     hit: Handle,
+    left: u32,
+    started: bool,
     /// Order of arrival of the first.
     first_sequence: u64,
 }
@@ -59,13 +57,12 @@ pub struct Queue {
     slab: Vec<Waiting>,
     free: Vec<Handle>,
     /// Of reads and of writes, by bank.
-    lists: Box<[[List; BANKS]; 2]>,
+    lists: [[List; BANKS]; 2],
     /// Order of arrival of the line that wants the open row, above the number of the bank: the least of some banks tells the bank, too.
-    hit_orders: Box<[[u64; BANKS]; 2]>,
-    /// A bit for each bank with waiting lines, with ones that want the open row, and with accesses made of the oldest of these.
+    hit_orders: [[u64; BANKS]; 2],
+    /// A bit for each bank with waiting lines, and with ones that want the open row.
     waiting: [u64; 2],
     hits: [u64; 2],
-    begun: [u64; 2],
     /// Accesses that wait.
     accesses: [u32; 2],
     sequence: u64,
@@ -74,15 +71,14 @@ pub struct Queue {
 impl Queue {
     /// For at most so many lines.
     pub fn new(lines: usize) -> Queue {
-        let empty = List { first: NONE, last: NONE, hit: NONE, first_sequence: 0 };
+        let empty = List { first: NONE, last: NONE, hit: NONE, left: 0, started: false, first_sequence: 0 };
         Queue {
             slab: Vec::with_capacity(lines),
             free: Vec::with_capacity(lines),
-            lists: Box::new([[empty; BANKS]; 2]),
-            hit_orders: Box::new([[0; BANKS]; 2]),
+            lists: [[empty; BANKS]; 2],
+            hit_orders: [[0; BANKS]; 2],
             waiting: [0; 2],
             hits: [0; 2],
-            begun: [0; 2],
             accesses: [0; 2],
             sequence: 0,
         }
@@ -106,9 +102,11 @@ impl Queue {
     }
 
     /// Those of them of whose oldest such line accesses have been made.
-    #[inline(always)]
+    #[cold]
+    #[inline(never)]
     pub fn begun(&self, direction: Direction) -> u64 {
-        self.begun[direction as usize]
+        let begun = bits(self.hits(direction)).filter(|&bank| self.hit_started(bank, direction));
+        begun.fold(0, |banks, bank| banks | 1 << bank)
     }
 
     #[inline(always)]
@@ -173,10 +171,12 @@ impl Queue {
 
     /// The line is on the list of a bank, and none of its accesses has been made.
     pub fn holds(&self, bank: usize, direction: Direction, line: u64) -> bool {
+        let hit = self.lists[direction as usize][bank % BANKS].hit;
         let mut at = self.oldest(bank, direction);
         while at != NONE {
             let waiting = self.get(at);
-            if waiting.line == line && !waiting.started {
+            let started = if at == hit { self.hit_started(bank, direction) } else { waiting.started };
+            if waiting.line == line && !started {
                 return true;
             }
             at = waiting.after;
@@ -184,34 +184,18 @@ impl Queue {
         false
     }
 
-    /// Puts a line at the end of a bank's list. `open` tells whether its row is. Gives whether it is the first of the list, or the first that wants the open
+    /// Puts a line at the end of its bank's list. `open` tells whether its row is. Gives whether it is the first of the list, or the first that wants the open
     /// row: otherwise the bank wants the same command as before.
-    #[expect(clippy::too_many_arguments, reason = "what a line is made of, and where it goes")]
-    pub fn push(
-        &mut self,
-        bank: usize,
-        direction: Direction,
-        line: u64,
-        row: u64,
-        asked: u64,
-        tag: u32,
-        accesses: u32,
-        open: bool,
-    ) -> bool {
+    #[inline(always)]
+    pub fn push(&mut self, transfer: &Transfer, open: bool) -> bool {
+        let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
         let d = direction as usize;
         let list = &mut self.lists[d][bank % BANKS];
         self.sequence += 1;
-        let waiting = Waiting {
-            line,
-            row,
-            sequence: self.sequence,
-            asked,
-            tag,
-            left: accesses,
-            started: false,
-            before: list.last,
-            after: NONE,
-        };
+        let sequence = self.sequence;
+        let (before, after) = (list.last, NONE);
+        let waiting =
+            Waiting { line, row, sequence, asked, tag, left: accesses, started: false, before, after };
         let handle = match self.free.pop() {
             Some(handle) => {
                 self.slab[handle as usize] = waiting;
@@ -223,66 +207,86 @@ impl Queue {
             }
         };
         let mut is_news = false;
-        match list.last {
+        match before {
             NONE => {
                 list.first = handle;
-                list.first_sequence = self.sequence;
+                list.first_sequence = sequence;
+                self.waiting[d] |= 1 << bank;
                 is_news = true;
             }
             last => self.slab[last as usize].after = handle,
         }
         list.last = handle;
-        self.waiting[d] |= 1 << bank;
         self.accesses[d] += accesses;
         if open && list.hit == NONE {
-            list.hit = handle;
-            self.hit_orders[d][bank % BANKS] = order(self.sequence, bank);
+            (list.hit, list.left, list.started) = (handle, accesses, false);
+            self.hit_orders[d][bank % BANKS] = order(sequence, bank);
             self.hits[d] |= 1 << bank;
-            self.begun[d] &= !(1 << bank);
             is_news = true;
         }
         is_news
     }
 
-    /// One access of the oldest line for the open row of a bank is made. Tells about it, and what is left of the line; with no accesses
-    /// left it has gone from the list.
+    /// Accesses still to be made of the oldest line for the open row of a bank, whose bit is set in `hits`.
     #[inline(always)]
-    pub fn access(&mut self, bank: usize, direction: Direction) -> Accessed {
-        let d = direction as usize;
-        let handle = self.lists[d][bank % BANKS].hit;
-        let waiting = &mut self.slab[handle as usize];
-        waiting.left -= 1;
-        let is_first = !std::mem::replace(&mut waiting.started, true);
-        let accessed = Accessed { tag: waiting.tag, left: waiting.left, asked: waiting.asked, is_first };
-        self.accesses[d] -= 1;
-        self.begun[d] |= 1 << bank;
-        if accessed.left == 0 {
-            let waiting = *waiting;
-            self.remove(bank, d, handle, waiting);
-        }
-        accessed
+    pub fn hit_left(&self, bank: usize, direction: Direction) -> u32 {
+        self.lists[direction as usize][bank % BANKS].left
     }
 
-    fn remove(&mut self, bank: usize, d: usize, handle: Handle, Waiting { row, before, after, .. }: Waiting) {
+    /// Whether some have been.
+    #[inline(always)]
+    pub fn hit_started(&self, bank: usize, direction: Direction) -> bool {
+        self.lists[direction as usize][bank % BANKS].started
+    }
+
+    /// So many accesses of that line are made, as many as are left at most. If they are its first: its tag, and how many it takes in all.
+    #[inline(always)]
+    pub fn access(&mut self, bank: usize, direction: Direction, count: u32) -> Option<(u32, u32)> {
+        let d = direction as usize;
         let list = &mut self.lists[d][bank % BANKS];
-        match before {
-            NONE => {
-                list.first = after;
-                if after != NONE {
-                    list.first_sequence = self.slab[after as usize].sequence;
-                }
-            }
-            before => self.slab[before as usize].after = after,
+        let left = list.left;
+        list.left = left - count;
+        self.accesses[d] -= count;
+        if std::mem::replace(&mut list.started, true) {
+            return None;
         }
-        match after {
-            NONE => list.last = before,
-            after => self.slab[after as usize].before = before,
+        Some((self.slab[list.hit as usize].tag, left))
+    }
+
+    /// The oldest line for the open row, if all its accesses have been made: it leaves the list.
+    #[inline(always)]
+    pub fn remove_accessed(&mut self, bank: usize, direction: Direction) -> Option<Accessed> {
+        let d = direction as usize;
+        let list = &mut self.lists[d][bank % BANKS];
+        if list.left != 0 {
+            return None;
         }
-        if list.first == NONE {
-            self.waiting[d] &= !(1 << bank);
-        }
+        let handle = list.hit;
+        let Waiting { row, before, after, tag, asked, .. } = self.slab[handle as usize];
+        let accessed = Some(Accessed { tag, asked });
         self.free.push(handle);
+        if before != NONE {
+            self.slab[before as usize].after = after;
+        } else {
+            list.first = after;
+        }
+        if after == NONE {
+            // None is behind it: no line is left that wants the row.
+            list.last = before;
+            list.hit = NONE;
+            self.hits[d] &= !(1 << bank);
+            if before == NONE {
+                self.waiting[d] &= !(1 << bank);
+            }
+            return accessed;
+        }
+        let next = &mut self.slab[after as usize];
+        next.before = before;
+        if before == NONE {
+            list.first_sequence = next.sequence;
+        }
         self.find_hit(bank, d, after, row);
+        accessed
     }
 
     /// Looks for the oldest line, from `from` on, that wants a row.
@@ -291,15 +295,15 @@ impl Queue {
         while at != NONE && self.slab[at as usize].row != row {
             at = self.slab[at as usize].after;
         }
-        self.lists[d][bank % BANKS].hit = at;
-        self.begun[d] &= !(1 << bank);
+        let list = &mut self.lists[d][bank % BANKS];
+        list.hit = at;
         if at == NONE {
             self.hits[d] &= !(1 << bank);
         } else {
             let waiting = &self.slab[at as usize];
+            (list.left, list.started) = (waiting.left, waiting.started);
             self.hit_orders[d][bank % BANKS] = order(waiting.sequence, bank);
             self.hits[d] |= 1 << bank;
-            self.begun[d] |= u64::from(waiting.started) << bank;
         }
     }
 
@@ -314,9 +318,13 @@ impl Queue {
     /// The row of a bank was closed.
     pub fn closed(&mut self, bank: usize) {
         for d in 0..2 {
+            let List { hit, left, started, .. } = self.lists[d][bank % BANKS];
+            if hit != NONE {
+                let waiting = &mut self.slab[hit as usize];
+                (waiting.left, waiting.started) = (left, started);
+            }
             self.lists[d][bank % BANKS].hit = NONE;
             self.hits[d] &= !(1 << bank);
-            self.begun[d] &= !(1 << bank);
         }
     }
 
@@ -326,13 +334,17 @@ impl Queue {
         let mut lines = Vec::new();
         let mut at = self.oldest(bank, direction);
         while at != NONE {
-            lines.push(*self.get(at));
+            let mut line = *self.get(at);
+            let list = &self.lists[direction as usize][bank % BANKS];
+            line.started = if at == list.hit { list.started } else { line.started };
+            lines.push(line);
             at = self.get(at).after;
         }
         lines
     }
 
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.accesses == [0; 2]
+        self.waiting[0] | self.waiting[1] == 0
     }
 }

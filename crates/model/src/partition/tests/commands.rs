@@ -139,30 +139,33 @@ fn commands_of_random_traffic_keep_all_distances() {
 
 #[test]
 fn commands_keep_all_distances_whatever_those_are() {
-    for seed in 0..40 {
-        let mut random = SplitMix64::new(seed);
-        let mut config = Config::default();
-        let mut pick = |low: u32, high: u32| low + random.below(high - low + 1);
-        config.clock.dram_mhz = pick(300, 2000);
-        let dram = &mut config.dram;
-        dram.channels = pick(1, 3);
-        dram.banks = 1 << pick(0, 5);
-        dram.groups = (1 << pick(0, 3)).min(dram.banks);
-        dram.burst = 1 << pick(1, 4);
-        dram.bus_bytes = 1 << pick(1, 5);
-        dram.row_bytes = 1 << pick(8, 13);
-        dram.queue = pick(1, 100);
-        dram.return_queue = pick(1, 20);
-        dram.bank_hash = pick(0, 1) == 1;
-        dram.upper_groups = pick(0, 1) == 1;
-        dram.write_queue = pick(0, 1) == 1;
-        dram.policy = if pick(0, 3) == 0 { DramPolicy::Fcfs } else { DramPolicy::FrFcfs };
-        (dram.t_ccd, dram.t_ccdl) = (pick(1, 6), pick(1, 8));
-        (dram.t_rrd, dram.t_faw, dram.t_rcd) = (pick(1, 12), pick(1, 60), pick(1, 30));
-        (dram.t_ras, dram.t_rp, dram.t_rc) = (pick(1, 50), pick(1, 30), pick(1, 90));
-        (dram.t_cl, dram.t_wl, dram.t_cdlr) = (pick(1, 30), pick(1, 30), pick(1, 20));
-        (dram.t_wr, dram.t_rtp) = (pick(1, 30), pick(1, 20));
-        (dram.t_refi, dram.t_rfc) = (pick(1500, 5000), pick(1, 300));
-        run(&config, seed);
-    }
+    (0..40).for_each(|seed| run(&random_config(seed), seed));
+}
+
+/// Any timing and any structure.
+pub(super) fn random_config(seed: u64) -> Config {
+    let mut random = SplitMix64::new(seed);
+    let mut config = Config::default();
+    let mut pick = |low: u32, high: u32| low + random.below(high - low + 1);
+    config.clock.dram_mhz = pick(300, 2000);
+    let dram = &mut config.dram;
+    dram.channels = pick(1, 3);
+    dram.banks = 1 << pick(0, 5);
+    dram.groups = (1 << pick(0, 3)).min(dram.banks);
+    dram.burst = 1 << pick(1, 4);
+    dram.bus_bytes = 1 << pick(1, 5);
+    dram.row_bytes = 1 << pick(8, 13);
+    dram.queue = pick(1, 100);
+    dram.return_queue = pick(1, 20);
+    dram.bank_hash = pick(0, 1) == 1;
+    dram.upper_groups = pick(0, 1) == 1;
+    dram.write_queue = pick(0, 1) == 1;
+    dram.policy = if pick(0, 3) == 0 { DramPolicy::Fcfs } else { DramPolicy::FrFcfs };
+    (dram.t_ccd, dram.t_ccdl) = (pick(1, 6), pick(1, 8));
+    (dram.t_rrd, dram.t_faw, dram.t_rcd) = (pick(1, 12), pick(1, 60), pick(1, 30));
+    (dram.t_ras, dram.t_rp, dram.t_rc) = (pick(1, 50), pick(1, 30), pick(1, 90));
+    (dram.t_cl, dram.t_wl, dram.t_cdlr) = (pick(1, 30), pick(1, 30), pick(1, 20));
+    (dram.t_wr, dram.t_rtp) = (pick(1, 30), pick(1, 20));
+    (dram.t_refi, dram.t_rfc) = (pick(1500, 5000), pick(1, 300));
+    config
 }

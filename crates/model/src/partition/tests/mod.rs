@@ -6,6 +6,7 @@ mod commands;
 mod memory;
 mod random;
 mod standards;
+mod streaks;
 mod stream;
 
 use std::collections::VecDeque;

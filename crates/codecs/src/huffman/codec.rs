@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::code::Code;
-use super::look_up::{LookUp, admitted};
+use super::look_up::{Hashed, LookUp, admitted, unpacked};
 use super::pairs::Pair;
 use super::{Codeword, Frequencies, SymbolBits, limited_lengths};
 use crate::block::{BlockCodec, Encoded, Garbled, LARGEST, Reader, Writer, words, words_mut};
@@ -155,28 +155,45 @@ impl Tree {
 
     fn frequent(frequencies: &Frequencies, values: usize) -> Tree {
         let (values, mut counts): (Vec<u32>, Vec<u64>) =
-            admitted(frequencies.occurring(0), values).into_iter().unzip();
+            admitted(frequencies.rows(0), values).into_iter().unzip();
         counts.push(frequencies.total() - counts.iter().sum::<u64>());
         let code = Code::new(&limited_lengths(&counts, frequencies.width().longest()));
         let entries = values.iter().enumerate().map(|(place, &value)| (value, code.word(place as u32)));
-        let look_up = LookUp::new(entries);
+        let look_up = LookUp::new(frequencies.width() == SymbolBits::Sixteen, entries);
         let escape = code.word(values.len() as u32);
         Tree::Frequent { code, look_up, values, escape }
     }
 }
 
-/// Writes one symbol, the lowest bits of a word: its codeword, or itself behind the escape prefix.
+/// Writes one symbol of 32 bits: its codeword, or itself behind the escape prefix.
 #[inline(always)]
-fn put_frequent<const BITS: u32>(look_up: &LookUp, escape: Codeword, word: u32, to: &mut Writer) -> usize {
-    let symbol = word & u32::MAX >> (32 - BITS);
+fn put_long(look_up: &Hashed, escape: Codeword, symbol: u32, to: &mut Writer) -> usize {
     let word = look_up.word(symbol);
     if word.length > 0 {
         to.put(word.bits, word.length);
-    } else if BITS + escape.length <= 32 {
-        to.put(escape.bits << (BITS % 32) | symbol, escape.length + BITS);
     } else {
         to.put(escape.bits, escape.length);
-        to.put(symbol, BITS);
+        to.put(symbol, 32);
+    }
+    1
+}
+
+/// Writes one symbol of 16 bits, the lowest ones of a word. Without a branch for those that are escaped, unless the prefix is so long that
+/// it is written for itself.
+#[inline(always)]
+fn put_short<const TOGETHER: bool>(packed: u32, escape: Codeword, word: u32, to: &mut Writer) -> usize {
+    let symbol = word & 0xffff;
+    let Codeword { bits, length } = unpacked(packed);
+    if TOGETHER {
+        let escaped = packed == 0;
+        let escape_bits = escape.bits << 16 | symbol;
+        let bits = std::hint::select_unpredictable(escaped, escape_bits, bits);
+        to.put(bits, std::hint::select_unpredictable(escaped, escape.length + 16, length));
+    } else if packed != 0 {
+        to.put(bits, length);
+    } else {
+        to.put(escape.bits, escape.length);
+        to.put(symbol, 16);
     }
     1
 }
@@ -212,16 +229,23 @@ impl BlockCodec for Huffman {
         };
         let pointers = match (self.width, &self.trees[0]) {
             (SymbolBits::Four, _) => self.write::<4>(nibbles, block, &mut to),
-            (SymbolBits::Sixteen, Tree::Frequent { look_up, escape, .. }) => self.write::<16>(
-                |_, word, _, to| put_frequent::<16>(look_up, *escape, word, to),
-                block,
-                &mut to,
-            ),
-            (SymbolBits::ThirtyTwo, Tree::Frequent { look_up, escape, .. }) => self.write::<32>(
-                |_, word, _, to| put_frequent::<32>(look_up, *escape, word, to),
-                block,
-                &mut to,
-            ),
+            (_, Tree::Frequent { look_up: LookUp::Direct(words), escape, .. }) => {
+                let packed = |word: u32| words[usize::from(word as u16)];
+                if escape.length <= 16 {
+                    let put = |_: usize, word: u32, _: usize, to: &mut Writer| {
+                        put_short::<true>(packed(word), *escape, word, to)
+                    };
+                    self.write::<16>(put, block, &mut to)
+                } else {
+                    let put = |_: usize, word: u32, _: usize, to: &mut Writer| {
+                        put_short::<false>(packed(word), *escape, word, to)
+                    };
+                    self.write::<16>(put, block, &mut to)
+                }
+            }
+            (_, Tree::Frequent { look_up: LookUp::Hashed(look_up), escape, .. }) => {
+                self.write::<32>(|_, word, _, to| put_long(look_up, *escape, word, to), block, &mut to)
+            }
             _ => self.write::<8>(bytes, block, &mut to),
         };
         let Some(pointers) = pointers else { return false };

@@ -114,6 +114,46 @@ impl Huffman {
         Some(pointers)
     }
 
+    /// [`Huffman::write`] for symbols of 16 bits, most of which are frequent in some programs and escaped in others: if the escape prefix fits before a
+    /// symbol, without a branch.
+    #[inline(always)]
+    fn write_short<const FITS: bool>(
+        &self,
+        words: &[u32; 1 << 16],
+        escape: Codeword,
+        block: &[u8],
+        to: &mut Writer,
+    ) -> Option<[u32; 7]> {
+        let symbols = block.as_chunks::<2>().0;
+        let mut pointers = [0; 7];
+        for part in 0..self.ways {
+            if part > 0 {
+                let byte = to.align();
+                if byte >= block.len() {
+                    return None;
+                }
+                pointers[part - 1] = byte as u32;
+            }
+            for &symbol in &symbols[self.part(part, block.len() / 4, 2)] {
+                let symbol = u16::from_le_bytes(symbol);
+                let packed = words[usize::from(symbol)];
+                let Codeword { bits, length } = unpacked(packed);
+                if FITS {
+                    let escaped = packed == 0;
+                    let behind_escape = escape.bits << 16 | u32::from(symbol);
+                    let bits = std::hint::select_unpredictable(escaped, behind_escape, bits);
+                    to.put(bits, std::hint::select_unpredictable(escaped, escape.length + 16, length));
+                } else if packed != 0 {
+                    to.put(bits, length);
+                } else {
+                    to.put(escape.bits, escape.length);
+                    to.put(symbol.into(), 16);
+                }
+            }
+        }
+        Some(pointers)
+    }
+
     /// Reads symbols into a block, part by part. `take` is given the position of a symbol in its word and the number of symbols left in the part; it gives
     /// symbols, the first in the lowest bits, and how many they are.
     #[inline(always)]
@@ -178,26 +218,6 @@ fn put_long(look_up: &Hashed, escape: Codeword, symbol: u32, to: &mut Writer) ->
     1
 }
 
-/// Writes one symbol of 16 bits, the lowest ones of a word. Without a branch for those that are escaped, unless the prefix is so long that
-/// it is written for itself.
-#[inline(always)]
-fn put_short<const TOGETHER: bool>(packed: u32, escape: Codeword, word: u32, to: &mut Writer) -> usize {
-    let symbol = word & 0xffff;
-    let Codeword { bits, length } = unpacked(packed);
-    if TOGETHER {
-        let escaped = packed == 0;
-        let escape_bits = escape.bits << 16 | symbol;
-        let bits = std::hint::select_unpredictable(escaped, escape_bits, bits);
-        to.put(bits, std::hint::select_unpredictable(escaped, escape.length + 16, length));
-    } else if packed != 0 {
-        to.put(bits, length);
-    } else {
-        to.put(escape.bits, escape.length);
-        to.put(symbol, 16);
-    }
-    1
-}
-
 impl BlockCodec for Huffman {
     fn encode(&self, block: &[u8], out: &mut Encoded) -> bool {
         let pointer_bits = block.len().ilog2();
@@ -230,17 +250,11 @@ impl BlockCodec for Huffman {
         let pointers = match (self.width, &self.trees[0]) {
             (SymbolBits::Four, _) => self.write::<4>(nibbles, block, &mut to),
             (_, Tree::Frequent { look_up: LookUp::Direct(words), escape, .. }) => {
-                let packed = |word: u32| words[usize::from(word as u16)];
+                // Mostly the prefix is so short that it is written with its symbol.
                 if escape.length <= 16 {
-                    let put = |_: usize, word: u32, _: usize, to: &mut Writer| {
-                        put_short::<true>(packed(word), *escape, word, to)
-                    };
-                    self.write::<16>(put, block, &mut to)
+                    self.write_short::<true>(words, *escape, block, &mut to)
                 } else {
-                    let put = |_: usize, word: u32, _: usize, to: &mut Writer| {
-                        put_short::<false>(packed(word), *escape, word, to)
-                    };
-                    self.write::<16>(put, block, &mut to)
+                    self.write_short::<false>(words, *escape, block, &mut to)
                 }
             }
             (_, Tree::Frequent { look_up: LookUp::Hashed(look_up), escape, .. }) => {

@@ -2,7 +2,7 @@
 //! Regions of a data array: runs of contiguous blocks that are on or asleep together, and the time that they spend in each state. What sleep
 //! is, a low voltage or none, is up to the technique.
 //!
-//! Time is integrated when something changes, so that it is exact whether or not cycles without events are skipped.
+//! Time is integrated when a region is switched on or falls asleep, so that it is exact whether or not cycles without events are skipped.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -109,24 +109,30 @@ pub struct Regions {
     /// Blocks of a region by the parameter.
     region: u32,
     regions: Vec<Region>,
+    /// Blocks of the array.
+    all: Blocks,
     /// Regions that are on.
     on: Vec<u32>,
-    /// Regions that are on and are to sleep at some time, each once, by that time or an earlier one: accesses postpone it without a change here.
+    /// Regions that are on and are to sleep so many cycles after their last access, each once, by that time or an earlier one: accesses postpone it
+    /// without a change here. Those that are to sleep when they are left are few, and found among those that are on.
     due: BinaryHeap<Reverse<(u64, u32)>>,
+    /// No region falls asleep before.
+    first_due: u64,
     /// Scratch list: regions that fall asleep in the same cycle.
     tied: Vec<u32>,
     on_frames: Blocks,
     /// Blocks that the array had when it was made; the others are borrowed.
     own: u32,
     accesses: u64,
-    /// Time is integrated up to here.
+    /// The present, and up to when time is integrated: nothing was switched on or fell asleep in between.
     time: u64,
+    integrated: u64,
     /// Time on that look-ahead added, to be taken from time asleep.
     ahead: Blocks,
     /// Regions that fell asleep since the last query.
     fell: Vec<u32>,
     keeps_fallen: bool,
-    pub spent: Time,
+    spent: Time,
     pub wakeups: u64,
 }
 
@@ -136,13 +142,16 @@ impl Regions {
             layout,
             region: layout.region,
             regions: Vec::new(),
+            all: Blocks::default(),
             on: Vec::new(),
             due: BinaryHeap::new(),
+            first_due: OPEN,
             tied: Vec::new(),
             on_frames: Blocks::default(),
             own: layout.frames.max(1),
             accesses: 0,
             time: 0,
+            integrated: 0,
             ahead: Blocks::default(),
             fell: Vec::new(),
             keeps_fallen: false,
@@ -156,6 +165,7 @@ impl Regions {
     /// From now on the array has another number of blocks, all of which sleep.
     pub fn resize(&mut self, now: u64, frames: u32, ways: u32) {
         self.advance(now);
+        self.integrate(self.time);
         let numbering = match self.layout.numbering {
             Numbering::SetMajor { .. } => Numbering::SetMajor { ways },
             Numbering::WayMajor { .. } => Numbering::WayMajor { ways },
@@ -180,9 +190,11 @@ impl Regions {
             queued: false,
         };
         self.regions = (0..frames).step_by(region as usize).map(asleep).collect();
+        self.all = Blocks::between(0, frames, own);
         (self.on_frames, self.ahead) = (Blocks::default(), Blocks::default());
         self.on.clear();
         self.due.clear();
+        self.first_due = OPEN;
         self.fell.clear();
         // An array of one region is never left.
         if self.regions.len() == 1 && self.layout.sleep == Sleep::WhenLeft {
@@ -191,6 +203,7 @@ impl Regions {
     }
 
     /// The region of a block.
+    #[inline(always)]
     fn region_of(&self, frame: u32) -> u32 {
         let number = match self.layout.numbering {
             Numbering::SetMajor { .. } => frame,
@@ -199,7 +212,9 @@ impl Regions {
         number / self.layout.region
     }
 
+    #[inline(always)]
     fn switch_on(&mut self, region: u32, until: u64) {
+        self.integrate(self.time);
         let place = &mut self.regions[region as usize];
         (place.on, place.until, place.place) = (true, until, self.on.len() as u32);
         self.on_frames = self.on_frames.plus(place.frames);
@@ -207,18 +222,20 @@ impl Regions {
     }
 
     /// Accesses blocks. Gives the cycles until all of them are awake.
+    #[inline(always)]
     pub fn access(&mut self, now: u64, frames: impl Iterator<Item = u32>) -> u64 {
         self.advance(now);
         // Some accesses are reported before others of earlier cycles: the latter find the array as it is.
-        let now = now.max(self.time);
+        let now = self.time;
         self.accesses += 1;
-        let mut awake = now;
+        let (mut awake, mut touched) = (now, 0);
         for frame in frames {
             let region = self.region_of(frame);
             if !self.regions[region as usize].on {
                 self.wake(region, now);
             }
             let place = &mut self.regions[region as usize];
+            touched += usize::from(place.access != self.accesses);
             place.access = self.accesses;
             place.accessed = place.awake.max(now) + 1;
             awake = awake.max(place.awake);
@@ -226,11 +243,13 @@ impl Regions {
                 Sleep::WhenLeft => place.until = OPEN,
                 Sleep::After(cycles) => {
                     place.until = place.accessed + cycles;
-                    self.queue(region);
+                    if !place.queued {
+                        self.queue(region);
+                    }
                 }
             }
         }
-        if self.layout.sleep == Sleep::WhenLeft {
+        if self.layout.sleep == Sleep::WhenLeft && touched != self.on.len() {
             self.leave(now);
         }
         awake - now
@@ -238,23 +257,21 @@ impl Regions {
 
     /// Regions that the latest access did not touch are left.
     fn leave(&mut self, now: u64) {
-        for at in 0..self.on.len() {
-            let region = self.on[at];
+        for &region in &self.on {
             let place = &mut self.regions[region as usize];
             if place.until == OPEN && place.access != self.accesses {
                 place.until = now.max(place.accessed);
-                self.queue(region);
+                self.first_due = self.first_due.min(place.until);
             }
         }
     }
 
-    /// A region is to sleep at some time.
+    /// A region is to sleep at some time, and is not in the heap.
     fn queue(&mut self, region: u32) {
         let place = &mut self.regions[region as usize];
-        if !place.queued {
-            place.queued = true;
-            self.due.push(Reverse((place.until, region)));
-        }
+        place.queued = true;
+        self.first_due = self.first_due.min(place.until);
+        self.due.push(Reverse((place.until, region)));
     }
 
     fn wake(&mut self, region: u32, now: u64) {
@@ -281,28 +298,74 @@ impl Regions {
         })
     }
 
+    /// The first cycle by which blocks may have fallen asleep that were not asked for; `u64::MAX` if that is not before another access.
+    #[inline(always)]
+    pub fn falls_at(&self) -> u64 {
+        if self.fell.is_empty() { self.first_due } else { 0 }
+    }
+
     /// Advances time to `now`.
+    #[inline(always)]
     pub fn advance(&mut self, now: u64) {
         if now < self.time {
             return;
         }
-        while let Some(until) = self.next_to_sleep(now) {
+        if now >= self.first_due {
+            match self.layout.sleep {
+                Sleep::WhenLeft => self.put_to_sleep(now),
+                Sleep::After(_) => self.put_due_to_sleep(now),
+            }
+        }
+        self.time = now;
+    }
+
+    /// Regions that were left fall asleep, up to `now`.
+    #[inline(never)]
+    fn put_to_sleep(&mut self, now: u64) {
+        loop {
+            let untils = self.on.iter().map(|&region| self.regions[region as usize].until);
+            self.first_due = untils.min().unwrap_or(OPEN);
+            let until = self.first_due;
+            if until > now || until == OPEN {
+                return;
+            }
             self.integrate(until);
-            while let Some(region) = self.first_tied() {
-                let place = &mut self.regions[region as usize];
-                (place.on, place.asleep_since) = (false, self.time);
-                let at = place.place;
-                self.on_frames = self.on_frames.less(place.frames);
-                self.on.swap_remove(at as usize);
-                if let Some(&moved) = self.on.get(at as usize) {
-                    self.regions[moved as usize].place = at;
-                }
-                if self.keeps_fallen {
-                    self.fell.push(region);
+            let mut at = 0;
+            while let Some(&region) = self.on.get(at) {
+                if self.regions[region as usize].until == until {
+                    self.fall_asleep(region, until);
+                } else {
+                    at += 1;
                 }
             }
         }
-        self.integrate(now);
+    }
+
+    /// Regions that were not accessed for some time fall asleep, up to `now`.
+    #[inline(never)]
+    fn put_due_to_sleep(&mut self, now: u64) {
+        while let Some(until) = self.next_to_sleep(now) {
+            self.integrate(until);
+            while let Some(region) = self.first_tied() {
+                self.fall_asleep(region, until);
+            }
+        }
+        self.first_due = self.due.peek().map_or(OPEN, |Reverse((at, _))| *at);
+    }
+
+    #[inline(always)]
+    fn fall_asleep(&mut self, region: u32, at: u64) {
+        let place = &mut self.regions[region as usize];
+        (place.on, place.asleep_since) = (false, at);
+        self.on_frames = self.on_frames.less(place.frames);
+        let at = place.place;
+        self.on.swap_remove(at as usize);
+        if let Some(&moved) = self.on.get(at as usize) {
+            self.regions[moved as usize].place = at;
+        }
+        if self.keeps_fallen {
+            self.fell.push(region);
+        }
     }
 
     /// The first time up to `now` in which regions fall asleep; they are gathered.
@@ -318,7 +381,7 @@ impl Regions {
             if place.until == at {
                 found = Some(at);
                 self.tied.push(region);
-            } else if place.until != OPEN {
+            } else {
                 self.queue(region);
             }
         }
@@ -332,23 +395,36 @@ impl Regions {
         Some(self.tied.swap_remove(at))
     }
 
+    /// Time in each state, up to the present.
+    pub fn spent(&self) -> Time {
+        let mut spent = self.spent;
+        self.spend(&mut spent, self.time.saturating_sub(self.integrated));
+        spent
+    }
+
+    /// Integrates time up to a cycle.
+    #[inline(always)]
     fn integrate(&mut self, to: u64) {
-        let cycles = to.saturating_sub(self.time);
-        if cycles == 0 {
-            return;
+        let cycles = to.saturating_sub(self.integrated);
+        if cycles != 0 {
+            let mut spent = self.spent;
+            self.ahead = self.spend(&mut spent, cycles);
+            (self.spent, self.integrated) = (spent, to);
         }
-        self.time = to;
-        let all = Blocks::between(0, self.layout.frames, self.own);
-        let asleep = all.less(self.on_frames).times(cycles);
+    }
+
+    /// Adds so many cycles to the time spent, and gives what is left then of the time that look-ahead added.
+    #[inline(always)]
+    fn spend(&self, spent: &mut Time, cycles: u64) -> Blocks {
+        let asleep = self.all.less(self.on_frames).times(cycles);
         let ahead = self.ahead.at_most(asleep);
-        self.ahead = self.ahead.less(ahead);
         let (on, asleep) = (self.on_frames.times(cycles).plus(ahead), asleep.less(ahead));
-        let spent = &mut self.spent;
         spent.on += on.own;
         spent.asleep += asleep.own;
         spent.borrowed_on += on.borrowed;
         spent.borrowed_asleep += asleep.borrowed;
-        spent.lent += (u64::from(self.own) - all.own) * cycles;
+        spent.lent += (u64::from(self.own) - self.all.own) * cycles;
+        self.ahead.less(ahead)
     }
 }
 

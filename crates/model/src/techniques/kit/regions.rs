@@ -2,7 +2,8 @@
 //! Regions of a data array: runs of contiguous blocks that are on or asleep together, and the time that they spend in each state. What sleep
 //! is, a low voltage or none, is up to the technique.
 //!
-//! Time is integrated when a region is switched on or falls asleep, so that it is exact whether or not cycles without events are skipped.
+//! The time that blocks are on is what those that are on now would have been on since the start, less what each of them was not: so it is exact whether or
+//! not cycles without events are skipped, and costs something only when a region is switched on or falls asleep.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -58,6 +59,15 @@ impl Blocks {
 
     fn less(self, other: Blocks) -> Blocks {
         Blocks { own: self.own - other.own, borrowed: self.borrowed - other.borrowed }
+    }
+
+    /// Modulo 2^64, as sums are that are not yet complete.
+    fn wrapping_plus(self, other: Blocks) -> Blocks {
+        Blocks { own: self.own.wrapping_add(other.own), borrowed: self.borrowed.wrapping_add(other.borrowed) }
+    }
+
+    fn wrapping_less(self, other: Blocks) -> Blocks {
+        Blocks { own: self.own.wrapping_sub(other.own), borrowed: self.borrowed.wrapping_sub(other.borrowed) }
     }
 
     fn times(self, cycles: u64) -> Blocks {
@@ -124,15 +134,20 @@ pub struct Regions {
     /// Blocks that the array had when it was made; the others are borrowed.
     own: u32,
     accesses: u64,
-    /// The present, and up to when time is integrated: nothing was switched on or fell asleep in between.
+    /// The present.
     time: u64,
-    integrated: u64,
-    /// Time on that look-ahead added, to be taken from time asleep.
+    /// The frames of each region that was switched on times the cycle of that, less the same for each that fell asleep, modulo 2^64.
+    moment: Blocks,
+    /// Time on that look-ahead added, to be taken from time asleep; what was taken, and up to which cycle.
     ahead: Blocks,
+    taken: Blocks,
+    taken_to: u64,
+    /// Time before the array had the blocks that it has, and since when it has them.
+    before: Time,
+    since: u64,
     /// Regions that fell asleep since the last query.
     fell: Vec<u32>,
     keeps_fallen: bool,
-    spent: Time,
     pub wakeups: u64,
 }
 
@@ -151,11 +166,14 @@ impl Regions {
             own: layout.frames.max(1),
             accesses: 0,
             time: 0,
-            integrated: 0,
+            moment: Blocks::default(),
             ahead: Blocks::default(),
+            taken: Blocks::default(),
+            taken_to: 0,
+            before: Time::default(),
+            since: 0,
             fell: Vec::new(),
             keeps_fallen: false,
-            spent: Time::default(),
             wakeups: 0,
         };
         regions.lay_out(layout.frames, layout.region, layout.numbering);
@@ -165,7 +183,7 @@ impl Regions {
     /// From now on the array has another number of blocks, all of which sleep.
     pub fn resize(&mut self, now: u64, frames: u32, ways: u32) {
         self.advance(now);
-        self.integrate(self.time);
+        (self.before, self.since) = (self.spent(), self.time);
         let numbering = match self.layout.numbering {
             Numbering::SetMajor { .. } => Numbering::SetMajor { ways },
             Numbering::WayMajor { .. } => Numbering::WayMajor { ways },
@@ -191,7 +209,8 @@ impl Regions {
         };
         self.regions = (0..frames).step_by(region as usize).map(asleep).collect();
         self.all = Blocks::between(0, frames, own);
-        (self.on_frames, self.ahead) = (Blocks::default(), Blocks::default());
+        (self.on_frames, self.moment) = (Blocks::default(), Blocks::default());
+        (self.ahead, self.taken, self.taken_to) = (Blocks::default(), Blocks::default(), time);
         self.on.clear();
         self.due.clear();
         self.first_due = OPEN;
@@ -214,10 +233,11 @@ impl Regions {
 
     #[inline(always)]
     fn switch_on(&mut self, region: u32, until: u64) {
-        self.integrate(self.time);
+        self.take_ahead(self.time);
         let place = &mut self.regions[region as usize];
         (place.on, place.until, place.place) = (true, until, self.on.len() as u32);
         self.on_frames = self.on_frames.plus(place.frames);
+        self.moment = self.moment.wrapping_plus(place.frames.times(self.time));
         self.on.push(region);
     }
 
@@ -322,22 +342,20 @@ impl Regions {
     /// Regions that were left fall asleep, up to `now`.
     #[inline(never)]
     fn put_to_sleep(&mut self, now: u64) {
-        loop {
-            let untils = self.on.iter().map(|&region| self.regions[region as usize].until);
-            self.first_due = untils.min().unwrap_or(OPEN);
+        while self.first_due <= now {
             let until = self.first_due;
-            if until > now || until == OPEN {
-                return;
-            }
-            self.integrate(until);
-            let mut at = 0;
+            self.take_ahead(until);
+            let (mut at, mut next) = (0, OPEN);
             while let Some(&region) = self.on.get(at) {
-                if self.regions[region as usize].until == until {
+                let other = self.regions[region as usize].until;
+                if other == until {
                     self.fall_asleep(region, until);
                 } else {
+                    next = next.min(other);
                     at += 1;
                 }
             }
+            self.first_due = next;
         }
     }
 
@@ -345,7 +363,7 @@ impl Regions {
     #[inline(never)]
     fn put_due_to_sleep(&mut self, now: u64) {
         while let Some(until) = self.next_to_sleep(now) {
-            self.integrate(until);
+            self.take_ahead(until);
             while let Some(region) = self.first_tied() {
                 self.fall_asleep(region, until);
             }
@@ -358,6 +376,7 @@ impl Regions {
         let place = &mut self.regions[region as usize];
         (place.on, place.asleep_since) = (false, at);
         self.on_frames = self.on_frames.less(place.frames);
+        self.moment = self.moment.wrapping_less(place.frames.times(at));
         let at = place.place;
         self.on.swap_remove(at as usize);
         if let Some(&moved) = self.on.get(at as usize) {
@@ -397,34 +416,34 @@ impl Regions {
 
     /// Time in each state, up to the present.
     pub fn spent(&self) -> Time {
-        let mut spent = self.spent;
-        self.spend(&mut spent, self.time.saturating_sub(self.integrated));
-        spent
-    }
-
-    /// Integrates time up to a cycle.
-    #[inline(always)]
-    fn integrate(&mut self, to: u64) {
-        let cycles = to.saturating_sub(self.integrated);
-        if cycles != 0 {
-            let mut spent = self.spent;
-            self.ahead = self.spend(&mut spent, cycles);
-            (self.spent, self.integrated) = (spent, to);
+        let cycles = self.time - self.since;
+        let taken = self.taken.plus(self.taken_since(self.time));
+        let on = self.on_frames.times(self.time).wrapping_less(self.moment).wrapping_plus(taken);
+        let asleep = self.all.times(cycles).wrapping_less(on);
+        let before = self.before;
+        Time {
+            on: before.on + on.own,
+            asleep: before.asleep + asleep.own,
+            borrowed_on: before.borrowed_on + on.borrowed,
+            borrowed_asleep: before.borrowed_asleep + asleep.borrowed,
+            lent: before.lent + (u64::from(self.own) - self.all.own) * cycles,
         }
     }
 
-    /// Adds so many cycles to the time spent, and gives what is left then of the time that look-ahead added.
+    /// The time that look-ahead added is taken from time asleep up to a cycle, before which nothing changed since the last time.
     #[inline(always)]
-    fn spend(&self, spent: &mut Time, cycles: u64) -> Blocks {
-        let asleep = self.all.less(self.on_frames).times(cycles);
-        let ahead = self.ahead.at_most(asleep);
-        let (on, asleep) = (self.on_frames.times(cycles).plus(ahead), asleep.less(ahead));
-        spent.on += on.own;
-        spent.asleep += asleep.own;
-        spent.borrowed_on += on.borrowed;
-        spent.borrowed_asleep += asleep.borrowed;
-        spent.lent += (u64::from(self.own) - self.all.own) * cycles;
-        self.ahead.less(ahead)
+    fn take_ahead(&mut self, to: u64) {
+        if self.layout.ahead != 0 {
+            let taken = self.taken_since(to);
+            (self.ahead, self.taken) = (self.ahead.less(taken), self.taken.plus(taken));
+            self.taken_to = self.taken_to.max(to);
+        }
+    }
+
+    /// What is taken of that up to a cycle.
+    fn taken_since(&self, to: u64) -> Blocks {
+        let cycles = to.saturating_sub(self.taken_to);
+        self.ahead.at_most(self.all.less(self.on_frames).times(cycles))
     }
 }
 

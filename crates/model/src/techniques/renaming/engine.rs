@@ -256,25 +256,23 @@ impl Engine {
         self.deaths.push(at, Death { index: index(slot, register) as u16, life });
     }
 
-    #[inline(never)]
+    /// Releases what is dead by now.
+    #[inline(always)]
     fn bury(&mut self) {
-        if self.shadow.is_some() {
-            return self.bury_all::<true>();
-        }
         let engine = self;
-        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all::<false>() });
+        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all() });
     }
 
-    /// Releases what is dead by now, with or without a shadow.
     #[inline(always)]
-    fn bury_all<const SHADOW: bool>(&mut self) {
+    fn bury_all(&mut self) {
+        let has_shadow = self.shadow.is_some();
         while let Some((at, count)) = self.deaths.next() {
             let mut freed = AllFreed::default();
             for number in 0..count {
                 let Death { index, life } = self.deaths.of(at, number);
                 let index = usize::from(index);
                 freed.add(self.allocator.give_back_once(index, life));
-                if SHADOW {
+                if has_shadow {
                     self.forget(index);
                 }
             }

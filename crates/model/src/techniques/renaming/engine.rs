@@ -265,19 +265,31 @@ impl Engine {
 
     #[inline(always)]
     fn bury_all(&mut self) {
-        let has_shadow = self.shadow.is_some();
+        if self.shadow.is_some() {
+            return self.bury_with_shadow();
+        }
+        self.bury_each(|_, _| ());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bury_with_shadow(&mut self) {
+        self.bury_each(Engine::forget);
+    }
+
+    /// Releases what is dead by now. Most die alone in their cycle, so that each is counted for itself. What is done then for a register is given.
+    #[inline(always)]
+    fn bury_each(&mut self, and_then: impl Fn(&mut Engine, usize)) {
         while let Some((at, count)) = self.deaths.next() {
-            let mut freed = AllFreed::default();
             for number in 0..count {
                 let Death { index, life } = self.deaths.of(at, number);
                 let index = usize::from(index);
-                freed.add(self.allocator.give_back_once(index, life));
-                if has_shadow {
-                    self.forget(index);
+                if let Some(Freed { slices, last }) = self.allocator.give_back_once(index, life) {
+                    self.released.released += 1;
+                    self.occupancy.free(at, slices.into(), last.into());
                 }
+                and_then(self, index);
             }
-            self.released.released += freed.registers;
-            self.occupancy.free(at, freed.slices, freed.entries);
         }
     }
 

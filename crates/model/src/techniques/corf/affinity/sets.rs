@@ -65,10 +65,7 @@ impl Sets {
     pub fn odd_cycles(&self, longest: usize, most: usize, steps: u32) -> Result<Cycles, Bound> {
         let (path, edges) = ([0; ROOM], [0; ROOM]);
         let mut search = Search { sets: self, path, edges, found: Cycles::default(), longest, most, steps };
-        for start in 0..self.count {
-            search.path[0] = start;
-            search.extend(1, 0)?;
-        }
+        (0..self.count).try_for_each(|start| search.go_from(start))?;
         Ok(search.found)
     }
 }
@@ -113,31 +110,51 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Goes on from the end of a path of so many registers, given the set of all but the first.
-    fn extend(&mut self, length: usize, on_path: u64) -> Result<(), Bound> {
-        let (start, end) = (self.path[0], self.path[(length - 1) % ROOM] % ROOM);
-        let neighbours = self.sets.neighbours[end];
-        self.step(self.sets.degrees[end])?;
-        if length >= 3 && length % 2 == 1 && self.path[1] < end && neighbours >> start & 1 != 0 {
-            self.close(length - 1, self.sets.edges[end][start % ROOM])?;
-        }
-        let next = neighbours & above(start) & !on_path;
-        if length + 1 < self.longest {
-            let mut left = next;
-            while left != 0 {
-                let one = left.trailing_zeros() as usize;
-                self.go_to(length, end, one);
-                self.extend(length + 1, on_path | left & left.wrapping_neg())?;
-                left &= left - 1;
+    /// Follows all paths from a register. Not by recursion, which would keep and fetch all of its state for each register.
+    fn go_from(&mut self, start: usize) -> Result<(), Bound> {
+        let sets = self.sets;
+        let (above_start, of_start) = (above(start % ROOM), sets.neighbours[start % ROOM]);
+        // By length of the path: registers that it is still to go on to from there.
+        let mut left = [0u64; ROOM];
+        // The registers of the path but the first, how many it has, and the last of them.
+        let (mut on_path, mut length, mut end) = (0u64, 1, start % ROOM);
+        self.path[0] = start;
+        // Registers that close a cycle at the end of the path: neighbours of the first, above the second.
+        let mut closing = 0;
+        loop {
+            self.step(sets.degrees[end])?;
+            if length % 2 == 1 && closing >> end & 1 != 0 {
+                self.close(length - 1, sets.edges[end][start % ROOM])?;
             }
-            return Ok(());
-        }
-        // The longest paths: all that may happen is that one of them closes a cycle.
-        self.step(members(next).map(|one| self.sets.degrees[one]).sum())?;
-        let closing = next & self.sets.neighbours[start] & above(self.path[1]);
-        members(closing).try_for_each(|one| {
+            let next = sets.neighbours[end] & above_start & !on_path;
+            if length + 1 < self.longest {
+                left[length % ROOM] = next;
+            } else {
+                // The longest paths: all that may happen is that one of them closes a cycle.
+                left[length % ROOM] = 0;
+                self.step(members(next).map(|one| sets.degrees[one]).sum())?;
+                members(next & of_start & above(self.path[1])).try_for_each(|one| {
+                    self.go_to(length, end, one);
+                    self.close(length, sets.edges[one % ROOM][start % ROOM])
+                })?;
+            }
+            while left[length % ROOM] == 0 {
+                if length == 1 {
+                    return Ok(());
+                }
+                on_path &= !(1 << end);
+                length -= 1;
+                end = self.path[(length - 1) % ROOM] % ROOM;
+            }
+            let one = left[length % ROOM].trailing_zeros() as usize % ROOM;
+            left[length % ROOM] &= left[length % ROOM] - 1;
             self.go_to(length, end, one);
-            self.close(length, self.sets.edges[one % ROOM][start % ROOM])
-        })
+            if length == 1 {
+                closing = of_start & above(one);
+            }
+            on_path |= 1 << one;
+            length += 1;
+            end = one;
+        }
     }
 }

@@ -298,3 +298,20 @@ impl FreeMap {
         (entries, slices)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_of_eight_entries_is_what_is_used_of_each() {
+        let mut random = 5u64;
+        for _ in 0..10_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let free = (random ^ random >> 29) & 0x8f8f_8f8f_8f8f_8f8f;
+            let taken = free.to_le_bytes().map(|free| slices(!free));
+            let entries = taken.iter().filter(|slices| **slices != 0).count() as u32;
+            assert_eq!(used_of(free), [entries, taken.iter().sum()]);
+        }
+    }
+}

@@ -227,7 +227,7 @@ fn blocks_that_an_array_borrows_are_told_from_its_own() {
     assert_eq!(one(&mut regions, 40, 9), 2);
     regions.resize(50, 4, 2);
     regions.advance(60);
-    let time = regions.spent;
+    let time = regions.spent();
     assert_eq!(time.on, 2 * 10 + 2 * 10, "from 10 to 20 and from 30 to 40");
     assert_eq!((time.borrowed_on, time.borrowed_asleep), (2 * 10, 6 * 30 - 2 * 10));
     assert_eq!((time.on + time.asleep, time.lent), (4 * 60, 0));
@@ -240,7 +240,7 @@ fn blocks_that_an_array_lends_are_neither_on_nor_asleep() {
     assert_eq!(one(&mut regions, 15, 2), 2);
     regions.resize(30, 8, 1);
     regions.advance(40);
-    let time = regions.spent;
+    let time = regions.spent();
     assert_eq!((time.on, time.lent, time.borrowed_on), (15, 5 * 20, 0), "the last region has one block");
     assert_eq!(time.on + time.asleep + time.lent, 8 * 40);
 }
@@ -251,6 +251,6 @@ fn a_region_across_own_and_borrowed_blocks_is_both() {
     regions.resize(10, 12, 3);
     assert_eq!(one(&mut regions, 15, 11), 0, "an array of one region is always on");
     regions.advance(20);
-    let time = regions.spent;
+    let time = regions.spent();
     assert_eq!((time.on, time.borrowed_on, time.asleep + time.borrowed_asleep), (4 * 20, 8 * 10, 0));
 }

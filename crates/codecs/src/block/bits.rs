@@ -35,11 +35,11 @@ impl Encoded {
 
     /// Overwrites bits in the middle, within a byte or two.
     pub(crate) fn patch(&mut self, at: usize, value: u32, bits: usize) {
-        for i in 0..bits {
-            let (to, bit) = (at + i, value >> (bits - 1 - i) & 1);
-            let byte = &mut self.bytes[to / 8];
-            *byte = *byte & !(0x80 >> (to % 8)) | (bit as u8) << (7 - to % 8);
-        }
+        let place = self.bytes[at / 8..].first_chunk_mut::<4>().expect("they are in the middle");
+        let shift = 32 - at % 8 - bits;
+        let mask = (1 << bits) - 1;
+        let patched = u32::from_be_bytes(*place) & !(mask << shift) | (value & mask) << shift;
+        *place = patched.to_be_bytes();
     }
 }
 

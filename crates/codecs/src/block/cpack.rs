@@ -18,29 +18,77 @@ use super::{BlockCodec, Encoded, Garbled, Reader, Writer, words, words_mut};
 
 const ENTRIES: usize = 16;
 
-/// The last words that were entered.
+/// The last words that were entered. Their halves are apart, so that the host compares those of all entries at once.
 #[derive(Default)]
 struct Dictionary {
-    entries: [u32; ENTRIES],
+    upper: [u16; ENTRIES],
+    lower: [u16; ENTRIES],
     entered: usize,
 }
 
+/// Entries that are like a word, a bit each: the same, of the same upper three bytes, and of the same upper half.
+struct Alike {
+    whole: u32,
+    three: u32,
+    half: u32,
+}
+
 impl Dictionary {
-    #[inline]
-    fn find(&self, same: impl Fn(u32) -> bool) -> Option<u32> {
-        self.entries[..self.entered.min(ENTRIES)].iter().position(|&entry| same(entry)).map(|at| at as u32)
+    #[inline(always)]
+    fn find(&self, word: u32) -> Alike {
+        let (upper, lower) = ((word >> 16) as u16, word as u16);
+        let there = (1 << self.entered.min(ENTRIES)) - 1;
+        let half = equal(&self.upper, upper) & there;
+        if half == 0 {
+            return Alike { whole: 0, three: 0, half };
+        }
+        let bytes = self.lower.map(|entry| (entry ^ lower) >> 8);
+        Alike { whole: equal(&self.lower, lower) & half, three: equal(&bytes, 0) & half, half }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, word: u32) {
-        self.entries[self.entered % ENTRIES] = word;
+        let place = self.entered % ENTRIES;
+        (self.upper[place], self.lower[place]) = ((word >> 16) as u16, word as u16);
         self.entered += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(&self, at: u32) -> Result<u32, Garbled> {
-        self.entries[..self.entered.min(ENTRIES)].get(at as usize).copied().ok_or(Garbled)
+        let at = at as usize;
+        if at < self.entered.min(ENTRIES) {
+            Ok(u32::from(self.upper[at]) << 16 | u32::from(self.lower[at]))
+        } else {
+            Err(Garbled)
+        }
     }
+}
+
+/// Which halves equal one, a bit each.
+#[inline(always)]
+fn equal(halves: &[u16; ENTRIES], one: u16) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{
+            __m128i, _mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16,
+        };
+        let (first, second) = halves.split_at(ENTRIES / 2);
+        // SAFETY: each of them has eight halves, which are 16 bytes, and every host of this kind has these instructions.
+        unsafe {
+            let one = _mm_set1_epi16(one.cast_signed());
+            let first = _mm_cmpeq_epi16(_mm_loadu_si128(first.as_ptr().cast::<__m128i>()), one);
+            let second = _mm_cmpeq_epi16(_mm_loadu_si128(second.as_ptr().cast::<__m128i>()), one);
+            _mm_movemask_epi8(_mm_packs_epi16(first, second)).cast_unsigned()
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    equal_plainly(halves, one)
+}
+
+/// [`equal`] without vector instructions.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn equal_plainly(halves: &[u16; ENTRIES], one: u16) -> u32 {
+    (0..).zip(halves).fold(0, |equal, (at, &half)| equal | u32::from(half == one) << at)
 }
 
 /// The codec.
@@ -60,14 +108,15 @@ impl BlockCodec for CPack {
                 to.put(0b1101 << 8 | word, 12);
                 continue;
             }
-            if let Some(at) = dictionary.find(|entry| entry == word) {
-                to.put(0b10 << 4 | at, 6);
+            let Alike { whole, three, half } = dictionary.find(word);
+            if whole != 0 {
+                to.put(0b10 << 4 | whole.trailing_zeros(), 6);
                 continue;
             }
-            if let Some(at) = dictionary.find(|entry| entry >> 8 == word >> 8) {
-                to.put((0b1110 << 4 | at) << 8 | word & 0xff, 16);
-            } else if let Some(at) = dictionary.find(|entry| entry >> 16 == word >> 16) {
-                to.put((0b1100 << 4 | at) << 16 | word & 0xffff, 24);
+            if three != 0 {
+                to.put((0b1110 << 4 | three.trailing_zeros()) << 8 | word & 0xff, 16);
+            } else if half != 0 {
+                to.put((0b1100 << 4 | half.trailing_zeros()) << 16 | word & 0xffff, 24);
             } else {
                 to.put(0b01, 2);
                 to.put(word, 32);
@@ -99,5 +148,23 @@ impl BlockCodec for CPack {
             *place = word.to_le_bytes();
         }
         from.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_compared_at_once_as_one_by_one() {
+        let mut halves = [0u16; ENTRIES];
+        for (step, one) in
+            (0u16..2000).map(|step| (usize::from(step), step.wrapping_mul(0x9e37) % 5 * 0x4001))
+        {
+            halves[step % ENTRIES] = one;
+            for other in [0, one, 0x4001, 0x8002, 0xc003] {
+                assert_eq!(equal(&halves, other), equal_plainly(&halves, other));
+            }
+        }
     }
 }

@@ -8,6 +8,8 @@ mod bits;
 pub mod cpack;
 pub mod fpc;
 
+use std::sync::Arc;
+
 pub use bits::Encoded;
 pub(crate) use bits::{Reader, Writer};
 
@@ -30,6 +32,17 @@ pub trait BlockCodec: Send + Sync {
 
     /// Decodes what [`BlockCodec::encode`] wrote for a block of the same size. Any bytes give some block or are refused.
     fn decode(&self, stored: &[u8], block: &mut [u8]) -> Result<(), Garbled>;
+}
+
+/// A codec that several users share.
+impl<C: BlockCodec + ?Sized> BlockCodec for Arc<C> {
+    fn encode(&self, block: &[u8], out: &mut Encoded) -> bool {
+        (**self).encode(block, out)
+    }
+
+    fn decode(&self, stored: &[u8], block: &mut [u8]) -> Result<(), Garbled> {
+        (**self).decode(stored, block)
+    }
 }
 
 /// The 32-bit words of a block.

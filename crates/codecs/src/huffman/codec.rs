@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::code::Code;
-use super::look_up::{LookUp, admitted};
+use super::look_up::{Hashed, LookUp, admitted, unpacked};
 use super::pairs::Pair;
 use super::{Codeword, Frequencies, SymbolBits, limited_lengths};
 use crate::block::{BlockCodec, Encoded, Garbled, LARGEST, Reader, Writer, words, words_mut};
@@ -114,6 +114,46 @@ impl Huffman {
         Some(pointers)
     }
 
+    /// [`Huffman::write`] for symbols of 16 bits, most of which are frequent in some programs and escaped in others: if the escape prefix fits before a
+    /// symbol, without a branch.
+    #[inline(always)]
+    fn write_short<const FITS: bool>(
+        &self,
+        words: &[u32; 1 << 16],
+        escape: Codeword,
+        block: &[u8],
+        to: &mut Writer,
+    ) -> Option<[u32; 7]> {
+        let symbols = block.as_chunks::<2>().0;
+        let mut pointers = [0; 7];
+        for part in 0..self.ways {
+            if part > 0 {
+                let byte = to.align();
+                if byte >= block.len() {
+                    return None;
+                }
+                pointers[part - 1] = byte as u32;
+            }
+            for &symbol in &symbols[self.part(part, block.len() / 4, 2)] {
+                let symbol = u16::from_le_bytes(symbol);
+                let packed = words[usize::from(symbol)];
+                let Codeword { bits, length } = unpacked(packed);
+                if FITS {
+                    let escaped = packed == 0;
+                    let behind_escape = escape.bits << 16 | u32::from(symbol);
+                    let bits = std::hint::select_unpredictable(escaped, behind_escape, bits);
+                    to.put(bits, std::hint::select_unpredictable(escaped, escape.length + 16, length));
+                } else if packed != 0 {
+                    to.put(bits, length);
+                } else {
+                    to.put(escape.bits, escape.length);
+                    to.put(symbol.into(), 16);
+                }
+            }
+        }
+        Some(pointers)
+    }
+
     /// Reads symbols into a block, part by part. `take` is given the position of a symbol in its word and the number of symbols left in the part; it gives
     /// symbols, the first in the lowest bits, and how many they are.
     #[inline(always)]
@@ -155,28 +195,25 @@ impl Tree {
 
     fn frequent(frequencies: &Frequencies, values: usize) -> Tree {
         let (values, mut counts): (Vec<u32>, Vec<u64>) =
-            admitted(frequencies.occurring(0), values).into_iter().unzip();
+            admitted(frequencies.rows(0), values).into_iter().unzip();
         counts.push(frequencies.total() - counts.iter().sum::<u64>());
         let code = Code::new(&limited_lengths(&counts, frequencies.width().longest()));
         let entries = values.iter().enumerate().map(|(place, &value)| (value, code.word(place as u32)));
-        let look_up = LookUp::new(entries);
+        let look_up = LookUp::new(frequencies.width() == SymbolBits::Sixteen, entries);
         let escape = code.word(values.len() as u32);
         Tree::Frequent { code, look_up, values, escape }
     }
 }
 
-/// Writes one symbol, the lowest bits of a word: its codeword, or itself behind the escape prefix.
+/// Writes one symbol of 32 bits: its codeword, or itself behind the escape prefix.
 #[inline(always)]
-fn put_frequent<const BITS: u32>(look_up: &LookUp, escape: Codeword, word: u32, to: &mut Writer) -> usize {
-    let symbol = word & u32::MAX >> (32 - BITS);
+fn put_long(look_up: &Hashed, escape: Codeword, symbol: u32, to: &mut Writer) -> usize {
     let word = look_up.word(symbol);
     if word.length > 0 {
         to.put(word.bits, word.length);
-    } else if BITS + escape.length <= 32 {
-        to.put(escape.bits << (BITS % 32) | symbol, escape.length + BITS);
     } else {
         to.put(escape.bits, escape.length);
-        to.put(symbol, BITS);
+        to.put(symbol, 32);
     }
     1
 }
@@ -212,16 +249,17 @@ impl BlockCodec for Huffman {
         };
         let pointers = match (self.width, &self.trees[0]) {
             (SymbolBits::Four, _) => self.write::<4>(nibbles, block, &mut to),
-            (SymbolBits::Sixteen, Tree::Frequent { look_up, escape, .. }) => self.write::<16>(
-                |_, word, _, to| put_frequent::<16>(look_up, *escape, word, to),
-                block,
-                &mut to,
-            ),
-            (SymbolBits::ThirtyTwo, Tree::Frequent { look_up, escape, .. }) => self.write::<32>(
-                |_, word, _, to| put_frequent::<32>(look_up, *escape, word, to),
-                block,
-                &mut to,
-            ),
+            (_, Tree::Frequent { look_up: LookUp::Direct(words), escape, .. }) => {
+                // Mostly the prefix is so short that it is written with its symbol.
+                if escape.length <= 16 {
+                    self.write_short::<true>(words, *escape, block, &mut to)
+                } else {
+                    self.write_short::<false>(words, *escape, block, &mut to)
+                }
+            }
+            (_, Tree::Frequent { look_up: LookUp::Hashed(look_up), escape, .. }) => {
+                self.write::<32>(|_, word, _, to| put_long(look_up, *escape, word, to), block, &mut to)
+            }
             _ => self.write::<8>(bytes, block, &mut to),
         };
         let Some(pointers) = pointers else { return false };

@@ -163,10 +163,18 @@ impl Frequencies {
     }
 
     /// Values that occur in a code with their counts, in no order.
-    pub(crate) fn occurring(&self, tree: usize) -> impl Iterator<Item = (u32, u64)> {
+    fn occurring(&self, tree: usize) -> impl Iterator<Item = (u32, u64)> {
         let dense = self.dense.get(tree).map_or(&[][..], Vec::as_slice);
         let dense = (0..).zip(dense.iter().copied()).filter(|&(_, count)| count > 0);
         dense.chain(self.sparse.iter().map(|(&value, &count)| (value, count)))
+    }
+
+    /// Counts of the values of a code, in rows: the first value of each, and the counts from there on.
+    pub(crate) fn rows(&self, tree: usize) -> impl Iterator<Item = (u32, &[u64])> {
+        let dense = self.dense.get(tree).map(|counts| (0, counts.as_slice()));
+        dense
+            .into_iter()
+            .chain(self.sparse.iter().map(|(&value, count)| (value, std::slice::from_ref(count))))
     }
 
     /// Values that occur in a code with their counts, the most frequent first, lower values first among equals.

@@ -2,7 +2,8 @@
 //! The compressor's look-up table for symbols of 16 and 32 bits: a cache of eight ways that is indexed by the lowest bits of a symbol, seven for 1K
 //! values (E2MC, section III-E). Values whose set is full have no place in it, however frequent they are.
 //!
-//! Which values have a place is decided here as in hardware ([`admitted`]); the host then finds them by a hash, with fewer comparisons than there are ways.
+//! Which values have a place is decided here as in hardware ([`admitted`]); the host then finds those of 16 bits in a table of all of them, and those of
+//! 32 bits by a hash, with fewer comparisons than there are ways.
 
 use std::cmp::Reverse;
 
@@ -11,21 +12,58 @@ use super::Codeword;
 /// Values that a set holds.
 pub const WAYS: usize = 8;
 
-/// Of some values with their counts, the ones that a table of `capacity` values takes, the most frequent first, lower values first among equals.
-pub fn admitted(values: impl Iterator<Item = (u32, u64)>, capacity: usize) -> Vec<(u32, u64)> {
+/// Of some values with their counts, the ones that a table of `capacity` values takes, the most frequent first, lower values first among equals. Values
+/// come as rows of counts, each with the number of its first value, in any order.
+pub fn admitted<'a>(rows: impl Iterator<Item = (u32, &'a [u64])>, capacity: usize) -> Vec<(u32, u64)> {
     let sets = (capacity / WAYS).next_power_of_two();
-    let rank = |&(value, count): &(u32, u64)| (Reverse(count), value);
-    // Each set keeps the most frequent of its values, in order.
-    let mut table: Vec<Vec<(u32, u64)>> = vec![Vec::with_capacity(WAYS); sets];
-    // By set: the count of its last value, if it is full. Most values are rarer.
-    let mut least = vec![0; sets];
-    // Not a loop: a chain of two sources is gone through faster from inside.
-    values.for_each(|entry| {
-        let number = entry.0 as usize & (sets - 1);
-        if entry.1 < least[number] {
-            return;
+    let mut table = Sets { ways: vec![Vec::with_capacity(WAYS); sets], least: vec![1; sets] };
+    for (first, counts) in rows {
+        let mut value = first;
+        let head = counts.len().min(sets - (first as usize & (sets - 1)));
+        let (head, rest) = counts.split_at(head);
+        for run in std::iter::once(head).chain(rest.chunks(sets)) {
+            table.offer_run(value, run);
+            value = value.wrapping_add(run.len() as u32);
         }
-        let set = &mut table[number];
+    }
+    let mut all: Vec<(u32, u64)> = table.ways.into_iter().flatten().collect();
+    all.sort_unstable_by_key(rank);
+    all.truncate(capacity);
+    all
+}
+
+/// Who is more frequent comes first, then who is lower.
+fn rank(&(value, count): &(u32, u64)) -> (Reverse<u64>, u32) {
+    (Reverse(count), value)
+}
+
+/// Values by set.
+struct Sets {
+    /// Each set keeps the most frequent of its values, in order.
+    ways: Vec<Vec<(u32, u64)>>,
+    /// By set: the count of its last value, if it is full. A value that occurs less often has no place in it.
+    least: Vec<u64>,
+}
+
+impl Sets {
+    /// Takes values from one on as far as they have a place, each of which belongs to the set behind that of the one before it.
+    #[inline(always)]
+    fn offer_run(&mut self, first: u32, counts: &[u64]) {
+        let start = first as usize & (self.least.len() - 1);
+        let mut next = 0;
+        // Most values are rarer than what their sets hold, or do not occur.
+        while let Some(skipped) =
+            counts[next..].iter().zip(&self.least[start + next..]).position(|(count, least)| count >= least)
+        {
+            next += skipped;
+            self.offer(start + next, (first + next as u32, counts[next]));
+            next += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn offer(&mut self, number: usize, entry: (u32, u64)) {
+        let set = &mut self.ways[number];
         if set.len() == WAYS {
             if rank(&entry) > rank(&set[WAYS - 1]) {
                 return;
@@ -35,28 +73,65 @@ pub fn admitted(values: impl Iterator<Item = (u32, u64)>, capacity: usize) -> Ve
         let place = set.partition_point(|other| rank(other) < rank(&entry));
         set.insert(place, entry);
         if set.len() == WAYS {
-            least[number] = set[WAYS - 1].1;
+            self.least[number] = set[WAYS - 1].1;
         }
-    });
-    let mut all: Vec<(u32, u64)> = table.into_iter().flatten().collect();
-    all.sort_unstable_by_key(rank);
-    all.truncate(capacity);
-    all
+    }
 }
+
+/// Values of 16 bits.
+const SHORT: usize = 1 << 16;
 
 /// The codewords of some values.
 #[derive(Clone, Debug)]
-pub struct LookUp {
+pub enum LookUp {
+    /// By value of 16 bits: its codeword above five bits of its length; 0 if it has none.
+    Direct(Box<[u32; SHORT]>),
+    Hashed(Hashed),
+}
+
+impl LookUp {
+    /// Of values of 16 or of 32 bits.
+    pub fn new(is_short: bool, entries: impl ExactSizeIterator<Item = (u32, Codeword)>) -> LookUp {
+        if !is_short {
+            return LookUp::Hashed(Hashed::new(entries));
+        }
+        let mut words: Box<[u32; SHORT]> =
+            vec![0; SHORT].try_into().unwrap_or_else(|_| unreachable!("the length fits"));
+        for (value, word) in entries {
+            words[value as usize % SHORT] = word.bits << 5 | word.length;
+        }
+        LookUp::Direct(words)
+    }
+
+    /// The codeword of a value, of no length if it has none.
+    #[inline(always)]
+    pub fn word(&self, value: u32) -> Codeword {
+        match self {
+            LookUp::Direct(words) => unpacked(words[value as usize % SHORT]),
+            LookUp::Hashed(hashed) => hashed.word(value),
+        }
+    }
+}
+
+/// A codeword as the direct table has it.
+#[inline(always)]
+pub fn unpacked(packed: u32) -> Codeword {
+    Codeword { bits: packed >> 5, length: packed & 31 }
+}
+
+/// Codewords that are found by a hash.
+#[derive(Clone, Debug)]
+pub struct Hashed {
     /// Values and codewords by hash, or behind the place of the hash until one is found that is not in use: its codeword has no length.
     slots: Vec<(u32, Codeword)>,
     /// Slots − 1.
     mask: u32,
 }
 
-impl LookUp {
-    pub fn new(entries: impl ExactSizeIterator<Item = (u32, Codeword)>) -> LookUp {
+impl Hashed {
+    fn new(entries: impl ExactSizeIterator<Item = (u32, Codeword)>) -> Hashed {
         let slots = (4 * entries.len()).next_power_of_two();
-        let mut table = LookUp { slots: vec![(0, Codeword::default()); slots], mask: slots as u32 - 1 };
+        let mut table = Hashed { slots: vec![(0, Codeword::default()); slots], mask: slots as u32 - 1 };
         for (value, word) in entries {
             let place = table.find(value);
             table.slots[place] = (value, word);
@@ -78,7 +153,6 @@ impl LookUp {
         }
     }
 
-    /// The codeword of a value, of no length if it has none.
     #[inline(always)]
     pub fn word(&self, value: u32) -> Codeword {
         self.slots[self.find(value)].1

@@ -35,31 +35,25 @@ impl WordCounts {
 
     /// Frequencies of symbols of all lengths. Values of 32 bits are not known one by one unless they were counted.
     pub fn profile(&self, collected: Collected, of: &str) -> Profile {
-        let mut profile = Profile::new(collected, of);
-        profile.frequencies = SymbolBits::ALL.map(|width| self.frequencies(width));
-        profile
-    }
-
-    fn frequencies(&self, width: SymbolBits) -> Frequencies {
-        let bytes = || [&self.low, &self.high].into_iter().flat_map(|half| bytes_of(half));
-        match width {
-            SymbolBits::Four => {
-                Frequencies::dense_of(width, bytes().flat_map(|byte| nibbles_of(&byte)).collect())
+        let bytes: Vec<Vec<u64>> =
+            [&self.low, &self.high].into_iter().flat_map(|half| bytes_of(half)).collect();
+        let nibbles = bytes.iter().flat_map(|byte| nibbles_of(byte)).collect();
+        let halves = self.low.iter().zip(self.high.iter()).map(|(low, high)| low + high).collect();
+        let words = match &self.words {
+            Some(words) => Frequencies::sparse_of(words.clone()),
+            None => {
+                let mut frequencies = Frequencies::new(SymbolBits::ThirtyTwo);
+                frequencies.note_rest(self.low.iter().sum());
+                frequencies
             }
-            SymbolBits::Eight => Frequencies::dense_of(width, bytes().collect()),
-            SymbolBits::Sixteen => {
-                let both = self.low.iter().zip(self.high.iter()).map(|(low, high)| low + high);
-                Frequencies::dense_of(width, vec![both.collect()])
-            }
-            SymbolBits::ThirtyTwo => match &self.words {
-                Some(words) => Frequencies::sparse_of(words.clone()),
-                None => {
-                    let mut frequencies = Frequencies::new(width);
-                    frequencies.note_rest(self.low.iter().sum());
-                    frequencies
-                }
-            },
-        }
+        };
+        let frequencies = [
+            Frequencies::dense_of(SymbolBits::Four, nibbles),
+            Frequencies::dense_of(SymbolBits::Eight, bytes),
+            Frequencies::dense_of(SymbolBits::Sixteen, vec![halves]),
+            words,
+        ];
+        Profile { collected, of: of.to_owned(), frequencies }
     }
 }
 

@@ -24,6 +24,14 @@ pub struct DataArray {
     frame_intervals: Magnitudes,
     /// By frame: when the latest fill is in the array. Kept only where a technique can delay one.
     filled: Vec<u64>,
+    /// The first cycle in which a frame may have lost what it held.
+    loses_from: u64,
+}
+
+/// The first cycle in which a frame may have lost what it held to a technique.
+#[inline(always)]
+fn first_loss(sites: &[Hung<dyn DataArraySite>]) -> u64 {
+    sites.iter().map(|hung| hung.site.loses_from()).min().unwrap_or(u64::MAX)
 }
 
 impl DataArray {
@@ -43,6 +51,7 @@ impl DataArray {
         let frames = shape.frames.max(1) as usize;
         DataArray {
             filled: vec![0; if sites.is_empty() { 0 } else { frames }],
+            loses_from: first_loss(&sites),
             sites,
             last_use: 0,
             last_uses: vec![NEVER; frames],
@@ -71,6 +80,7 @@ impl DataArray {
         self.filled.clear();
         self.filled.resize(if self.sites.is_empty() { 0 } else { frames }, 0);
         self.sites.iter_mut().for_each(|hung| hung.site.resize(now, shape));
+        self.loses_from = first_loss(&self.sites);
     }
 
     /// Notes a use of the array as a whole, for its intervals. What counts as one is up to its owner.
@@ -122,6 +132,7 @@ impl DataArray {
     pub fn ask(&mut self, access: &ArrayAccess) -> u64 {
         let waits = self.sites.iter_mut().map(|hung| hung.site.access(access));
         let mut ready = access.now + waits.max().unwrap_or(0);
+        self.loses_from = first_loss(&self.sites);
         for row in access.rows {
             let filled = &mut self.filled[row.frame.0 as usize];
             ready = ready.max(*filled);
@@ -141,11 +152,23 @@ impl DataArray {
     }
 
     /// Frames that lost what they held before `now`.
+    #[inline(always)]
+    pub fn lost(&mut self, now: u64) -> Vec<LineId> {
+        if self.may_have_lost(now) { self.gather_lost(now) } else { Vec::new() }
+    }
+
+    /// Whether a frame may have lost what it held before `now`.
+    #[inline(always)]
+    pub fn may_have_lost(&self, now: u64) -> bool {
+        now >= self.loses_from
+    }
+
     #[cold]
     #[inline(never)]
-    pub fn lost(&mut self, now: u64) -> Vec<LineId> {
+    fn gather_lost(&mut self, now: u64) -> Vec<LineId> {
         let mut lost = Vec::new();
         self.sites.iter_mut().for_each(|hung| hung.site.lost(now, &mut lost));
+        self.loses_from = first_loss(&self.sites);
         lost
     }
 
@@ -164,6 +187,7 @@ impl DataArray {
         for hung in &mut self.sites {
             hung.site.settle(now, busy);
         }
+        self.loses_from = first_loss(&self.sites);
     }
 
     /// Adds what techniques counted here.
@@ -245,6 +269,7 @@ pub mod tests {
         pub fn add_site(&mut self, hung: Hung<dyn DataArraySite>) {
             self.filled.resize(self.last_uses.len(), 0);
             self.sites.push(hung);
+            self.loses_from = first_loss(&self.sites);
         }
 
         /// What the [`Slow`] technique saw.

@@ -84,8 +84,14 @@ pub trait DataArraySite: Send {
     /// before and after it are unrelated.
     fn resize(&mut self, _now: u64, _shape: ArrayShape) {}
 
+    /// The first cycle by which a frame may have lost what it held, if it is not used before: [`DataArraySite::lost`] is not called earlier. Told
+    /// whenever something happened here.
+    fn loses_from(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Adds the frames that lost what they held before `now`, since the last call: their lines are invalidated, and dirty ones are
-    /// written to the next level. Called before every access and fill.
+    /// written to the next level. Called before every access and fill, unless it is too early for any loss.
     fn lost(&mut self, _now: u64, _lost: &mut Vec<LineId>) {}
 
     /// What it counted here.

@@ -228,10 +228,22 @@ impl Controller {
                 to = to.min(self.now + self.to_data);
             }
             self.advance_channels(to);
-            self.pick_up();
+            self.pick_up_any();
+            let mut asked = false;
             while let Some(Later { channel, transfer, .. }) = self.held.due(self.now) {
                 self.ask(channel, transfer);
+                asked = true;
             }
+            if asked {
+                self.pick_up_any();
+            }
+        }
+    }
+
+    /// [`Controller::pick_up`] right after channels were looked at: mostly there is nothing.
+    #[inline(always)]
+    fn pick_up_any(&mut self) {
+        if self.channels.iter().any(|channel| channel.returned_at() != u64::MAX) {
             self.pick_up();
         }
     }

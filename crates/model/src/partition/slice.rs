@@ -142,7 +142,7 @@ impl Slice {
     /// Drops lines that a technique gave up; changed ones are written to memory as it has room.
     #[inline(always)]
     pub fn lose(&mut self, clock: u64, memory: &mut Controller) {
-        if self.data.has_sites() {
+        if self.data.has_sites() && (self.data.may_have_lost(clock) || !self.lost.is_empty()) {
             self.drop_lost(clock, memory);
         }
     }

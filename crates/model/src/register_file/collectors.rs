@@ -127,10 +127,11 @@ impl Collectors {
 
     /// First cycle from `now` on, the present one, in which a collector of a kind is free, if no instruction issues.
     pub fn free_at(&self, pool: CollectorPool, now: u64) -> u64 {
-        let mut in_use = self.in_use;
+        // The highest bit of the count of its kind, which is the first one for all if they share a pool.
+        let (mut left, top) = (self.in_use + self.slack, self.one[pool as usize] << 7);
         let near = (now..now + NEAR).find(|cycle| {
-            in_use -= self.ends[(cycle % NEAR) as usize];
-            self.kinds(in_use) >> pool as u32 & 1 == 0
+            left -= self.ends[(cycle % NEAR) as usize];
+            left & top == 0
         });
         let far = || self.far.iter().filter(|Reverse((_, one))| *one == self.one[pool as usize]);
         near.or_else(|| far().map(|&Reverse((until, _))| until).min()).unwrap_or(u64::MAX)

@@ -7,6 +7,7 @@ use warpwatt_codecs::profile::Profile as Symbols;
 use warpwatt_config::{Config, Settings};
 use warpwatt_isa::Program;
 
+use super::block_compression::codes::Codes;
 use super::{BlockShape, Build, Fault, Hung, Pass, Profile, Sites, Technique};
 
 /// A choice of techniques.
@@ -21,6 +22,8 @@ pub struct Techniques {
     pub profile: Option<Arc<Profile>>,
     /// Frequencies of symbols for techniques that need them beforehand.
     pub symbols: Option<Arc<Symbols>>,
+    /// Codes that were made of them.
+    pub codes: Codes,
 }
 
 impl Default for Techniques {
@@ -32,6 +35,7 @@ impl Default for Techniques {
             inject: None,
             profile: None,
             symbols: None,
+            codes: Codes::default(),
         }
     }
 }
@@ -187,10 +191,9 @@ impl Techniques {
         let each = self.settings().filter_map(|(place, technique, settings)| {
             let inject = inject.filter(|fault| technique.stores.contains(fault));
             let verify = self.verify || inject.is_some();
-            let symbols = self.symbols.as_deref();
             let site = build(
                 &technique.sites,
-                &Build { config, settings, techniques: self, instance, verify, inject, symbols },
+                &Build { config, settings, techniques: self, instance, verify, inject },
             )?;
             Some(Hung { technique: place, site })
         });

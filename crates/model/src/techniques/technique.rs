@@ -2,7 +2,6 @@
 //! A technique as one value: its description, and how it is built into the machine.
 
 use warpwatt_base::counters::{CounterInfo, CounterSet};
-use warpwatt_codecs::profile::Profile as Symbols;
 use warpwatt_config::{Config, Parameter, Settings};
 use warpwatt_isa::Program;
 
@@ -114,8 +113,6 @@ pub struct Build<'a> {
     pub verify: bool,
     /// Flip one stored bit: only in the first SM and the first partition.
     pub inject: Option<Fault>,
-    /// Frequencies of symbols that were collected beforehand, if there are any.
-    pub symbols: Option<&'a Symbols>,
 }
 
 /// Input of the compiler's half of a technique.

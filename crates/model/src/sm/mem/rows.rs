@@ -19,16 +19,24 @@ pub struct Row {
 pub fn list_rows(offsets: &Offsets, mask: u32, bytes: u32, list: &mut Vec<Row>) -> (u32, u32) {
     let from = list.len();
     let span = span(bytes);
+    // Rows that are in the list, by their numbers modulo 64, a bit each: lanes that go down a column touch a row each, and need not look for it.
+    let mut listed = 0u64;
     let mut rest = mask;
     while rest != 0 {
         let offset = offsets[rest.trailing_zeros() as usize];
         rest &= rest - 1;
         let number = offset / ROW_BYTES;
         let words = (span << (offset % ROW_BYTES / 4)) as u32;
-        match list[from..].iter_mut().rev().find(|row| row.number == number) {
+        let bit = 1 << (number % 64);
+        let there = match listed & bit {
+            0 => None,
+            _ => list[from..].iter_mut().rev().find(|row| row.number == number),
+        };
+        match there {
             Some(row) => row.words |= words,
             None => list.push(Row { number, words }),
         }
+        listed |= bit;
     }
     (from as u32, list.len() as u32)
 }

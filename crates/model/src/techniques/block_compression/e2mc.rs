@@ -6,7 +6,7 @@
 //! no values, and compress nothing.
 
 use warpwatt_codecs::block::BlockCodec;
-use warpwatt_codecs::huffman::{Frequencies, Huffman, SymbolBits};
+use warpwatt_codecs::huffman::{Frequencies, SymbolBits};
 use warpwatt_codecs::profile::Collected;
 use warpwatt_config::{Config, FileName, choice, technique_parameters};
 
@@ -171,10 +171,9 @@ fn build(build: &Build) -> Box<dyn TransferSite> {
     };
     let (width, values) = (parameters.symbol_bits.width(), parameters.values as usize);
     let ways = parameters.ways as usize;
-    let none = Frequencies::new(width);
     if parameters.probability == Probability::Offline {
-        let frequencies = build.symbols.map_or(&none, |symbols| symbols.of_width(width));
-        let codec: Box<dyn BlockCodec> = Box::new(Huffman::new(frequencies, values, ways));
+        let Techniques { symbols, codes, .. } = build.techniques;
+        let codec: Box<dyn BlockCodec> = Box::new(codes.of(symbols.as_ref(), width, values, ways));
         return Box::new(Engine::new(build, Some(codec), &costs, None));
     }
     let sampling = Sampling {
@@ -185,7 +184,7 @@ fn build(build: &Build) -> Box<dyn TransferSite> {
         again: u64::from(parameters.recode),
         cycles: u64::from(parameters.generation_cycles),
         trace: parameters.accounting == Accounting::Trace,
-        frequencies: none,
+        frequencies: Frequencies::new(width),
     };
     Box::new(Engine::new(build, None, &costs, Some(sampling)))
 }

@@ -11,6 +11,7 @@
 //! cache; a line is stored encoded if that saves at least one burst, and raw otherwise. The bits that a line is stored as are made when it is written
 //! back or copied by the host, and never anew when it is read: they are kept, and their length decides about the bursts.
 
+pub mod codes;
 mod counters;
 pub mod e2mc;
 mod engine;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compression at a controller, step by step.
 
+use std::sync::Arc;
+
 use warpwatt_base::SplitMix64;
 use warpwatt_codecs::profile::{Collected, Profile};
 use warpwatt_config::{Config, GpuFile};
@@ -41,11 +43,9 @@ fn site(text: &str, config: &Config, inject: Option<Fault>) -> Box<dyn TransferS
     let mut techniques = Techniques::default();
     techniques.with(text).expect("it is legal");
     techniques.validate(config).expect("it is possible");
+    techniques.symbols = Some(Arc::new(profile()));
     let (_, technique, settings) = techniques.settings().next().expect("it is on");
-    let profile = profile();
-    let symbols = Some(&profile);
-    let build =
-        Build { config, settings, techniques: &techniques, instance: 0, verify: true, inject, symbols };
+    let build = Build { config, settings, techniques: &techniques, instance: 0, verify: true, inject };
     technique.sites.transfer.expect("it acts at controllers")(&build)
 }
 

@@ -111,7 +111,7 @@ impl DataArraySite for Drowsy {
     fn settle(&mut self, now: u64, busy: bool) {
         self.regions.advance(now);
         let Tally { asleep, on, .. } = self.tally;
-        let spent = self.regions.spent;
+        let spent = self.regions.spent();
         (self.tally.asleep, self.tally.on, self.tally.lent) = (spent.asleep, spent.on, spent.lent);
         (self.tally.borrowed_asleep, self.tally.borrowed_on) = (spent.borrowed_asleep, spent.borrowed_on);
         self.tally.wakeups = self.regions.wakeups;

@@ -135,12 +135,17 @@ impl DataArraySite for Gated {
         self.lost += (lost.len() - before) as u64;
     }
 
+    fn loses_from(&self) -> u64 {
+        self.regions.falls_at()
+    }
+
     fn settle(&mut self, now: u64, busy: bool) {
         self.regions.advance(now);
-        let off = self.regions.spent.asleep - self.off;
+        let spent = self.regions.spent();
+        let off = spent.asleep - self.off;
         self.off += off;
         self.off_busy += if busy { off } else { 0 };
-        self.on = self.regions.spent.on;
+        self.on = spent.on;
     }
 
     fn resize(&mut self, now: u64, shape: ArrayShape) {
@@ -150,7 +155,7 @@ impl DataArraySite for Gated {
     fn counters(&self) -> Box<dyn CounterSet> {
         let mut counters = Counters::default();
         if self.array == Array::L1d {
-            counters.l1d_borrowed_off = self.regions.spent.borrowed_asleep;
+            counters.l1d_borrowed_off = self.regions.spent().borrowed_asleep;
         }
         let places = match self.array {
             Array::L1d => Some([

@@ -256,30 +256,40 @@ impl Engine {
         self.deaths.push(at, Death { index: index(slot, register) as u16, life });
     }
 
-    #[inline(never)]
+    /// Releases what is dead by now.
+    #[inline(always)]
     fn bury(&mut self) {
-        if self.shadow.is_some() {
-            return self.bury_all::<true>();
-        }
         let engine = self;
-        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all::<false>() });
+        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all() });
     }
 
-    /// Releases what is dead by now, with or without a shadow.
     #[inline(always)]
-    fn bury_all<const SHADOW: bool>(&mut self) {
+    fn bury_all(&mut self) {
+        if self.shadow.is_some() {
+            return self.bury_with_shadow();
+        }
+        self.bury_each(|_, _| ());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bury_with_shadow(&mut self) {
+        self.bury_each(Engine::forget);
+    }
+
+    /// Releases what is dead by now. Most die alone in their cycle, so that each is counted for itself. What is done then for a register is given.
+    #[inline(always)]
+    fn bury_each(&mut self, and_then: impl Fn(&mut Engine, usize)) {
         while let Some((at, count)) = self.deaths.next() {
-            let mut freed = AllFreed::default();
             for number in 0..count {
                 let Death { index, life } = self.deaths.of(at, number);
                 let index = usize::from(index);
-                freed.add(self.allocator.give_back_once(index, life));
-                if SHADOW {
-                    self.forget(index);
+                if let Some(Freed { slices, last }) = self.allocator.give_back_once(index, life) {
+                    self.released.released += 1;
+                    self.occupancy.free(at, slices.into(), last.into());
                 }
+                and_then(self, index);
             }
-            self.released.released += freed.registers;
-            self.occupancy.free(at, freed.slices, freed.entries);
         }
     }
 

@@ -39,9 +39,8 @@ impl Bench {
             .find(|(_, technique, _)| technique.name == TECHNIQUE.name)
             .expect("it is on");
         let techniques = &techniques;
-        let (instance, symbols) = (0, None);
-        let build =
-            Build { config: &config, settings, techniques, instance, verify: true, inject: None, symbols };
+        let instance = 0;
+        let build = Build { config: &config, settings, techniques, instance, verify: true, inject: None };
         let mut engine = Engine::new(&build);
         let program = &Program { hints: hints.into_iter().collect(), ..Program::default() };
         engine.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });

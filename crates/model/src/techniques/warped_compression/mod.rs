@@ -639,8 +639,19 @@ fn threads(widths: &Widths) -> Range {
     if widths.bytes() < 128 { Range::B4D2 } else { Range::Uncompressed }
 }
 
+/// By range, as its two bits tell it: the arrays from the lowest on.
+const PREFIXES: [u8; 4] = {
+    let mut prefixes = [0; 4];
+    let mut bits = 0;
+    while bits < 4 {
+        prefixes[bits] = u8::MAX >> (ARRAYS - Range::ALL[bits].banks());
+        bits += 1;
+    }
+    prefixes
+};
+
 /// The arrays of a range: from the lowest on.
 #[inline(always)]
 fn prefix(range: Range) -> u8 {
-    u8::MAX >> (ARRAYS - range.banks())
+    PREFIXES[range as usize]
 }

@@ -42,7 +42,6 @@ impl Bench {
             instance: 0,
             verify: true,
             inject: None,
-            symbols: None,
         };
         let mut technique = WarpedCompression::new(&build);
         let program = &Program::default();

@@ -12,6 +12,8 @@ use super::{Edge, Graph, edge};
 /// Odd cycles that are looked for at a time, and steps that this takes at most.
 const CYCLES: usize = 4096;
 const STEPS: u32 = 100_000;
+/// Cycles of all lengths are looked for once those that are shorter are found.
+const TRIED: usize = 7;
 
 /// Sides of registers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -100,6 +102,14 @@ impl Cycles {
         self.ends.push(self.edges.len());
     }
 
+    /// Adds a cycle of some edges and a last one.
+    #[inline(always)]
+    pub fn push_path(&mut self, edges: &[u16], last: u16) {
+        self.edges.extend_from_slice(edges);
+        self.edges.push(last);
+        self.ends.push(self.edges.len());
+    }
+
     pub fn get(&self, cycle: usize) -> &[u16] {
         let start = if cycle == 0 { 0 } else { self.ends[cycle - 1] };
         &self.edges[start..self.ends[cycle]]
@@ -178,21 +188,27 @@ fn cycle_through(parent: &BTreeMap<u8, u8>, one: u8, other: u8) -> Vec<Edge> {
 fn short_odd_cycles(graph: &Numbered) -> (Cycles, bool) {
     let mut found = Cycles::default();
     let sets = Sets::new(graph.edges.iter().map(|(edge, _)| *edge));
+    // One more than are wanted, so that a search that ends at this bound tells that there are more.
     let by_sets = |longest: usize| match &sets {
-        Some(sets) => sets.odd_cycles(longest, CYCLES, STEPS),
+        Some(sets) => sets.odd_cycles(longest, CYCLES + 1, STEPS),
         None => Err(Bound::Cycles),
     };
     let lengths = (3..=graph.neighbours.len().max(3)).step_by(2);
-    // Longer cycles take no fewer steps: if those of any length are within the bounds, all shorter ones are.
-    if let Some(Ok(all)) = lengths.clone().last().map(by_sets) {
-        return (all, true);
-    }
-    for longest in lengths {
+    for longest in lengths.clone() {
+        // Longer cycles take no fewer steps: if those of any length are within the bounds, all shorter ones are. Mostly they are not if there are many
+        // that are short, which takes less to find out.
+        if longest == TRIED
+            && let Some(Ok(all)) = lengths.clone().last().map(by_sets)
+            && all.len() < CYCLES
+        {
+            return (all, true);
+        }
         match by_sets(longest) {
-            Ok(cycles) => found = cycles,
-            Err(Bound::Steps) if found.len() != 0 => return (found, false),
+            Ok(cycles) if cycles.len() < CYCLES => found = cycles,
+            // More cycles, or more steps: that is so in any order of steps.
+            Err(_) if sets.is_some() && found.len() != 0 => return (found, false),
             // Which ones are found before a bound is reached depends on the order of steps.
-            Err(_) => {
+            _ => {
                 let (cycles, complete) = odd_cycles(graph, longest, CYCLES, STEPS);
                 if !complete {
                     return (if found.len() == 0 { cycles } else { found }, false);

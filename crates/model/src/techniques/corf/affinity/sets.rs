@@ -63,12 +63,9 @@ impl Sets {
     /// Simple cycles of odd length up to an odd longest, as `odd_cycles` finds them, by the numbers of their edges. Fails if it takes more steps, a step for
     /// each neighbour of the end of each path, or if `most` are found.
     pub fn odd_cycles(&self, longest: usize, most: usize, steps: u32) -> Result<Cycles, Bound> {
-        let path = [0; ROOM];
-        let mut search = Search { sets: self, path, found: Cycles::default(), longest, most, steps };
-        for start in 0..self.count {
-            search.path[0] = start;
-            search.extend(1, 0)?;
-        }
+        let (path, edges) = ([0; ROOM], [0; ROOM]);
+        let mut search = Search { sets: self, path, edges, found: Cycles::default(), longest, most, steps };
+        (0..self.count).try_for_each(|start| search.go_from(start))?;
         Ok(search.found)
     }
 }
@@ -83,6 +80,8 @@ pub enum Bound {
 struct Search<'a> {
     sets: &'a Sets,
     path: [usize; ROOM],
+    /// Edges from each register of the path to the next.
+    edges: [u16; ROOM],
     found: Cycles,
     longest: usize,
     most: usize,
@@ -90,41 +89,72 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// So many registers of the path are a cycle.
-    fn close(&mut self, length: usize) -> Result<(), Bound> {
-        let Search { sets, path, found, .. } = self;
-        let steps = path[..length].windows(2).map(|step| sets.edges[step[0]][step[1]]);
-        found.push(steps.chain([sets.edges[path[length - 1]][path[0]]]));
+    /// The first registers of the path, so many that there are `length` edges between them, are a cycle with a last edge.
+    #[inline(always)]
+    fn close(&mut self, length: usize, last: u16) -> Result<(), Bound> {
+        self.found.push_path(&self.edges[..length % ROOM], last);
         if self.found.len() < self.most { Ok(()) } else { Err(Bound::Cycles) }
     }
 
+    /// The path goes on to a neighbour of its end, behind so many registers.
+    #[inline(always)]
+    fn go_to(&mut self, length: usize, end: usize, next: usize) {
+        self.path[length % ROOM] = next;
+        self.edges[(length - 1) % ROOM] = self.sets.edges[end % ROOM][next % ROOM];
+    }
+
     /// Looks at so many neighbours.
+    #[inline(always)]
     fn step(&mut self, count: u32) -> Result<(), Bound> {
         self.steps = self.steps.checked_sub(count).ok_or(Bound::Steps)?;
         Ok(())
     }
 
-    /// Goes on from the end of a path of so many registers, given the set of all but the first.
-    fn extend(&mut self, length: usize, on_path: u64) -> Result<(), Bound> {
-        let (start, end) = (self.path[0], self.path[length - 1]);
-        let neighbours = self.sets.neighbours[end];
-        self.step(self.sets.degrees[end])?;
-        if length >= 3 && length % 2 == 1 && self.path[1] < end && neighbours >> start & 1 != 0 {
-            self.close(length)?;
+    /// Follows all paths from a register. Not by recursion, which would keep and fetch all of its state for each register.
+    fn go_from(&mut self, start: usize) -> Result<(), Bound> {
+        let sets = self.sets;
+        let (above_start, of_start) = (above(start % ROOM), sets.neighbours[start % ROOM]);
+        // By length of the path: registers that it is still to go on to from there.
+        let mut left = [0u64; ROOM];
+        // The registers of the path but the first, how many it has, and the last of them.
+        let (mut on_path, mut length, mut end) = (0u64, 1, start % ROOM);
+        self.path[0] = start;
+        // Registers that close a cycle at the end of the path: neighbours of the first, above the second.
+        let mut closing = 0;
+        loop {
+            self.step(sets.degrees[end])?;
+            if length % 2 == 1 && closing >> end & 1 != 0 {
+                self.close(length - 1, sets.edges[end][start % ROOM])?;
+            }
+            let next = sets.neighbours[end] & above_start & !on_path;
+            if length + 1 < self.longest {
+                left[length % ROOM] = next;
+            } else {
+                // The longest paths: all that may happen is that one of them closes a cycle.
+                left[length % ROOM] = 0;
+                self.step(members(next).map(|one| sets.degrees[one]).sum())?;
+                members(next & of_start & above(self.path[1])).try_for_each(|one| {
+                    self.go_to(length, end, one);
+                    self.close(length, sets.edges[one % ROOM][start % ROOM])
+                })?;
+            }
+            while left[length % ROOM] == 0 {
+                if length == 1 {
+                    return Ok(());
+                }
+                on_path &= !(1 << end);
+                length -= 1;
+                end = self.path[(length - 1) % ROOM] % ROOM;
+            }
+            let one = left[length % ROOM].trailing_zeros() as usize % ROOM;
+            left[length % ROOM] &= left[length % ROOM] - 1;
+            self.go_to(length, end, one);
+            if length == 1 {
+                closing = of_start & above(one);
+            }
+            on_path |= 1 << one;
+            length += 1;
+            end = one;
         }
-        let next = neighbours & above(start) & !on_path;
-        if length + 1 < self.longest {
-            return members(next).try_for_each(|one| {
-                self.path[length] = one;
-                self.extend(length + 1, on_path | 1 << one)
-            });
-        }
-        // The longest paths: all that may happen is that one of them closes a cycle.
-        self.step(members(next).map(|one| self.sets.degrees[one]).sum())?;
-        let closing = next & self.sets.neighbours[start] & above(self.path[1]);
-        members(closing).try_for_each(|one| {
-            self.path[length] = one;
-            self.close(length + 1)
-        })
     }
 }

@@ -27,8 +27,8 @@ fn a_region_sleeps_until_it_is_used_and_stays_on_until_another_one_is() {
     assert_eq!(one(&mut regions, 51, 0), 2, "it went to sleep at 50");
     regions.advance(60);
     // The first region is on from 10 to 50 and from 51, the second from 50 to 53: its access was at 52.
-    assert_eq!(regions.spent.on, 2 * (40 + 9 + 3));
-    assert_eq!(regions.spent.on + regions.spent.asleep, 8 * 60);
+    assert_eq!(regions.spent().on, 2 * (40 + 9 + 3));
+    assert_eq!(regions.spent().on + regions.spent().asleep, 8 * 60);
     assert_eq!(regions.wakeups, 3);
 }
 
@@ -49,7 +49,7 @@ fn after_some_cycles_a_region_falls_asleep_and_is_told() {
     assert_eq!(regions.fallen(15).collect::<Vec<_>>(), [] as [u32; 0]);
     assert_eq!(regions.fallen(16).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(regions.fallen(99).collect::<Vec<_>>(), [] as [u32; 0], "it is told once");
-    assert_eq!(regions.spent.on, 2 * 11);
+    assert_eq!(regions.spent().on, 2 * 11);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn at_once_every_access_wakes_its_region() {
     let mut regions = Regions::new(Layout { sleep: Sleep::After(0), ..LAYOUT });
     assert_eq!([one(&mut regions, 10, 0), one(&mut regions, 13, 0)], [2, 2]);
     regions.advance(30);
-    assert_eq!(regions.spent.on, 2 * 6, "two cycles to wake up and one of access, twice");
+    assert_eq!(regions.spent().on, 2 * 6, "two cycles to wake up and one of access, twice");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn an_array_of_one_region_is_always_on() {
     let mut regions = Regions::new(Layout { region: 64, ..LAYOUT });
     assert_eq!(one(&mut regions, 10, 7), 0);
     regions.advance(30);
-    assert_eq!((regions.spent.on, regions.spent.asleep, regions.wakeups), (240, 0, 0));
+    assert_eq!((regions.spent().on, regions.spent().asleep, regions.wakeups), (240, 0, 0));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn rows_of_one_access_wake_up_together_and_stay_on_together() {
     assert_eq!(regions.access(20, [3, 7].into_iter()), 0);
     assert_eq!(regions.wakeups, 3);
     regions.advance(30);
-    assert_eq!(regions.spent.on, 2 * (10 + 20 + 20));
+    assert_eq!(regions.spent().on, 2 * (10 + 20 + 20));
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn look_ahead_hides_the_wake_up_and_pays_for_it() {
     assert_eq!(one(&mut regions, 10, 0), 0);
     assert_eq!(one(&mut regions, 20, 2), 0);
     regions.advance(30);
-    assert_eq!(regions.spent.on, 2 * (2 + 10) + 2 * (2 + 10));
-    assert_eq!(regions.spent.on + regions.spent.asleep, 8 * 30);
+    assert_eq!(regions.spent().on, 2 * (2 + 10) + 2 * (2 + 10));
+    assert_eq!(regions.spent().on + regions.spent().asleep, 8 * 30);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn regions_follow_the_numbering_and_the_last_one_has_what_is_left() {
     let mut odd = Regions::new(Layout { frames: 9, region: 4, ..LAYOUT });
     one(&mut odd, 10, 8);
     odd.advance(20);
-    assert_eq!(odd.spent.on, 10, "a region of one block");
+    assert_eq!(odd.spent().on, 10, "a region of one block");
 }
 
 /// The plain twin: steps every cycle of every region.
@@ -177,8 +177,8 @@ proptest! {
         }
         (0..9).for_each(|_| twin.tick());
         regions.advance(now + 9);
-        prop_assert_eq!((regions.spent.on, regions.spent.asleep), (twin.on_time, twin.asleep_time));
-        prop_assert_eq!(regions.spent.on + regions.spent.asleep, 13 * (now + 9));
+        prop_assert_eq!((regions.spent().on, regions.spent().asleep), (twin.on_time, twin.asleep_time));
+        prop_assert_eq!(regions.spent().on + regions.spent().asleep, 13 * (now + 9));
     }
 }
 
@@ -214,7 +214,7 @@ proptest! {
             prop_assert_eq!(on + asleep, place.frames.own * now);
         }
         let sum = |state: usize| time.iter().map(|time| time[state]).sum::<u64>();
-        prop_assert_eq!((regions.spent.on, regions.spent.asleep), (sum(0), sum(1)));
+        prop_assert_eq!((regions.spent().on, regions.spent().asleep), (sum(0), sum(1)));
     }
 }
 
@@ -227,7 +227,7 @@ fn blocks_that_an_array_borrows_are_told_from_its_own() {
     assert_eq!(one(&mut regions, 40, 9), 2);
     regions.resize(50, 4, 2);
     regions.advance(60);
-    let time = regions.spent;
+    let time = regions.spent();
     assert_eq!(time.on, 2 * 10 + 2 * 10, "from 10 to 20 and from 30 to 40");
     assert_eq!((time.borrowed_on, time.borrowed_asleep), (2 * 10, 6 * 30 - 2 * 10));
     assert_eq!((time.on + time.asleep, time.lent), (4 * 60, 0));
@@ -240,7 +240,7 @@ fn blocks_that_an_array_lends_are_neither_on_nor_asleep() {
     assert_eq!(one(&mut regions, 15, 2), 2);
     regions.resize(30, 8, 1);
     regions.advance(40);
-    let time = regions.spent;
+    let time = regions.spent();
     assert_eq!((time.on, time.lent, time.borrowed_on), (15, 5 * 20, 0), "the last region has one block");
     assert_eq!(time.on + time.asleep + time.lent, 8 * 40);
 }
@@ -251,6 +251,6 @@ fn a_region_across_own_and_borrowed_blocks_is_both() {
     regions.resize(10, 12, 3);
     assert_eq!(one(&mut regions, 15, 11), 0, "an array of one region is always on");
     regions.advance(20);
-    let time = regions.spent;
+    let time = regions.spent();
     assert_eq!((time.on, time.borrowed_on, time.asleep + time.borrowed_asleep), (4 * 20, 8 * 10, 0));
 }

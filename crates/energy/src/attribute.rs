@@ -37,13 +37,16 @@ pub struct Attribution {
 
 /// Divides the energy of a kernel, of which `whole` is all, among the places of its program.
 pub fn attribute(model: &Model, counts: &[f64], whole: Part, shares: &dyn Shares) -> Attribution {
-    let mut places = vec![Part::default(); shares.places()];
+    // By itself, so that places are added to side by side.
+    let mut dynamic = vec![0.0; shares.places()];
     let energies = model.dynamic_by_counter(counts).into_iter().enumerate();
-    for (counter, energy) in energies.filter(|(_, energy)| energy.0 != 0.0) {
-        for (place, share) in places.iter_mut().zip(shares.events(counter).unwrap_or_default()) {
-            place.dynamic += energy * *share;
+    for (counter, Joules(energy)) in energies.filter(|(_, energy)| energy.0 != 0.0) {
+        for (sum, share) in dynamic.iter_mut().zip(shares.events(counter).unwrap_or_default()) {
+            *sum += energy * share;
         }
     }
+    let mut places: Vec<_> =
+        dynamic.into_iter().map(|dynamic| Part { dynamic: Joules(dynamic), ..Part::default() }).collect();
     for (place, share) in places.iter_mut().zip(shares.time()) {
         place.static_ = whole.static_ * *share;
     }

@@ -125,7 +125,8 @@ impl PcShares<'_> {
         let own = if all > issued { issued / all } else { 1.0 };
         let places = instructions.len();
         let mut row_of = vec![None; columns.len()];
-        let mut shares = Vec::new();
+        let rows = 1 + needed.iter().skip(1).filter(|needed| **needed).count();
+        let mut shares = Vec::with_capacity(rows * places);
         for (at, column) in columns.iter().enumerate().filter(|(at, _)| *at == 0 || needed[*at]) {
             let first = shares.len();
             row_of[at] = Some(first);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpwatt_config::Config;
 use warpwatt_results::{Kernel, Sums};
-use warpwatt_runtime::LaunchRecord;
+use warpwatt_runtime::{Counters, LaunchRecord};
 
 use crate::energy::Energies;
 use crate::launch::{Sorted, add_up, kernel_in};
@@ -22,6 +22,8 @@ pub struct Launches {
     energies: Option<Arc<Energies>>,
     per_launch: u64,
     sorted: Sorted,
+    /// Counters of launches that `sums` does not have yet, by group: they are added up before names are looked at.
+    counters: Vec<Option<Arc<Counters>>>,
     /// The first launches in detail.
     pub kernels: Vec<Kernel>,
     pub sums: Sums,
@@ -36,7 +38,14 @@ impl Launches {
         let energies = self.energies.as_ref().zip(launch.timed.as_ref());
         let energy = energies.map(|(energies, timed)| energies.launch(launch, timed));
         let config = self.config.as_ref();
-        add_up(launch, config, energy.as_ref(), |launched| self.sums.add(launched));
+        let group = add_up(launch, config, energy.as_ref(), |launched| self.sums.add(launched));
+        if let (Some(timed), Some(_)) = (&launch.timed, config) {
+            self.counters.resize(self.counters.len().max(group + 1), None);
+            match &mut self.counters[group] {
+                Some(sum) => Arc::make_mut(sum).add(&timed.counters),
+                none => *none = Some(timed.counters.clone()),
+            }
+        }
         self.timed += u64::from(launch.timed.is_some());
         self.host_seconds += launch.host_seconds;
         if (self.kernels.len() as u64) < self.per_launch {
@@ -45,6 +54,15 @@ impl Launches {
                 energies.detail(launch, timed, energy, &mut kernel);
             }
             self.kernels.push(kernel);
+        }
+    }
+
+    /// Completes the sums.
+    fn settle(&mut self) {
+        for (group, counters) in self.counters.iter_mut().enumerate() {
+            if let Some(counters) = counters.take() {
+                self.sums.add_counters(group, &|visitor| counters.visit(visitor));
+            }
         }
     }
 }
@@ -60,12 +78,18 @@ impl Collector {
     }
 
     pub fn add(&self, launch: &LaunchRecord) {
-        self.launches().add(launch);
+        self.lock().add(launch);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Launches> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What there is so far. A thread that failed leaves what it had added.
     pub fn launches(&self) -> MutexGuard<'_, Launches> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut launches = self.lock();
+        launches.settle();
+        launches
     }
 
     /// All of it, leaving nothing.

@@ -112,7 +112,7 @@ impl Energies {
         config: &Config,
         techniques: &Techniques,
     ) -> Result<Energies, Vec<Error>> {
-        let infos = warpwatt_results::registry(&Counters::infos());
+        let infos = warpwatt_results::counters::all_counters(&Counters::infos());
         let counters: Vec<_> = infos.iter().map(|info| info.name).collect();
         let on: Vec<_> = techniques.on().map(|technique| technique.name).collect();
         let parameters = techniques.numbers();
@@ -212,7 +212,7 @@ impl Energies {
         energy.silicon = None;
         energy.structures.iter_mut().for_each(|structure| structure.area_mm2 = None);
         let lines = launch.lines.iter().zip(of_launch.lines(launch, timed)).map(|(line, share)| LineEnergy {
-            file: line.file.clone(),
+            file: line.file.to_string(),
             line: line.line,
             energy_j: share.energy_j,
             dynamic_j: share.dynamic_j,

@@ -39,7 +39,7 @@ pub(crate) fn kernel_in(launch: &LaunchRecord, config: Option<&Config>, sorted: 
         put(counters::LANES, Reading::Ratio(lanes));
     }
     let lines = launch.lines.iter().map(|line| Line {
-        file: line.file.clone(),
+        file: line.file.to_string(),
         line: line.line,
         warp_instructions: line.warp_instructions,
         thread_instructions: line.thread_instructions,
@@ -79,19 +79,15 @@ pub(crate) fn kernel_in(launch: &LaunchRecord, config: Option<&Config>, sorted: 
     kernel
 }
 
-/// What the sums of a run take from a launch: no names are copied, and nothing is made that only a launch in detail has.
+/// What the sums of a run take from a launch, but for counters of the GPU: no names are copied, and nothing is made that only a launch in detail has. Gives
+/// what `add` does.
 pub(crate) fn add_up(
     launch: &LaunchRecord,
     config: Option<&Config>,
     energy: Option<&LaunchEnergy>,
-    add: impl FnOnce(&Launched),
-) {
+    add: impl FnOnce(&Launched) -> usize,
+) -> usize {
     let timed = launch.timed.as_ref().zip(config);
-    let visit = |f: &mut dyn FnMut(&'static str, Count)| {
-        if let Some((timed, _)) = timed {
-            timed.counters.visit(f);
-        }
-    };
     let reasons = |stalls: &warpwatt_runtime::Stalls| -> Vec<(&'static str, u64)> {
         Stall::ALL.into_iter().map(|stall| (stall.name(), stalls[stall as usize])).collect()
     };
@@ -110,7 +106,7 @@ pub(crate) fn add_up(
         let slots = timed.counters.sm.issue.slots as f64;
         let lines = launch.lines.iter().zip(energy.lines(launch, timed)).map(|(line, share)| {
             let LineShare { energy_j, dynamic_j, time_share } = share;
-            (line.file.as_str(), line.line, LineJoules { energy_j, dynamic_j, slots: time_share * slots })
+            (&*line.file, line.line, LineJoules { energy_j, dynamic_j, slots: time_share * slots })
         });
         let classes = energy.classes(timed).into_iter().map(|(kind, sums)| (kind.name(), sums));
         LaunchedEnergy {
@@ -141,11 +137,11 @@ pub(crate) fn add_up(
             (counters::BARRIERS.name, launch.barriers),
             (counters::DIVERGENT_BRANCHES.name, launch.divergent_branches),
         ],
-        counters: Counted::Visit(&visit),
+        counters: Counted::Later,
         stalls: timed.map(|(timed, _)| reasons(&timed.counters.sm.stalls)),
         lines: lines.collect(),
         energy,
-    });
+    })
 }
 
 fn add_time(kernel: &mut Kernel, timed: &TimedRecord, config: &Config, sorted: &mut Sorted) {

@@ -66,10 +66,15 @@ impl Reading {
 /// Counter values of one kernel or of a whole run, in name order.
 pub type Values = BTreeMap<String, Reading>;
 
-/// Every counter of a record, by name: what all runs count, what is derived, and the `model`'s own.
-pub fn registry(model: &[CounterInfo]) -> Vec<CounterInfo> {
+/// Every counter of a record: what all runs count, what is derived, and the `model`'s own.
+pub fn all_counters(model: &[CounterInfo]) -> Vec<CounterInfo> {
     let derived = DERIVED.iter().map(|derived| derived.info);
-    let mut all: Vec<_> = COUNTERS.iter().copied().chain(derived).chain(model.iter().copied()).collect();
+    COUNTERS.iter().copied().chain(derived).chain(model.iter().copied()).collect()
+}
+
+/// Every counter of a record, by name.
+pub fn registry(model: &[CounterInfo]) -> Vec<CounterInfo> {
+    let mut all = all_counters(model);
     all.sort_by_key(|info| info.name);
     all
 }

@@ -10,7 +10,7 @@ use warpwatt_config::Config;
 
 use crate::counters::{LANES, Reading, Values};
 use crate::derived::derive;
-use crate::launched::{Counted, Launched};
+use crate::launched::{Counted, Launched, Visitor};
 use crate::record::{Mode, Stalls};
 use crate::spread::{Distribution, Spread};
 use crate::tally::Tally;
@@ -144,9 +144,6 @@ impl GroupSums {
         self.thread_instructions += launch.thread_instructions;
         let mut add = self.counters.adding();
         launch.counts.iter().for_each(|(name, count)| add(name, Count::Sum(*count)));
-        if let Counted::Visit(visit) = launch.counters {
-            visit(&mut add);
-        }
         drop(add);
         if let Counted::Values(values) = launch.counters {
             let mut others = values.clone();
@@ -177,6 +174,11 @@ impl GroupSums {
             self.note("static_j", energy.static_j);
             self.note("average_w", energy.average_w);
         }
+    }
+
+    /// Counters of launches that were added without them.
+    pub fn add_counters(&mut self, visit: &dyn Fn(Visitor)) {
+        visit(&mut self.counters.adding());
     }
 
     fn note(&mut self, figure: &str, value: f64) {

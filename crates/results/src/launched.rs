@@ -40,8 +40,8 @@ pub type Visitor<'v> = &'v mut dyn FnMut(&'static str, Count);
 pub enum Counted<'a> {
     /// By name, as an entry of the record has them.
     Values(&'a Values),
-    /// Visits all of them.
-    Visit(&'a dyn Fn(Visitor)),
+    /// They are added to the launch's group together with those of other launches ([`crate::Sums::add_counters`]).
+    Later,
 }
 
 /// What was done for one source line.

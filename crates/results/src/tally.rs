@@ -10,6 +10,9 @@ use warpwatt_base::counters::Count;
 
 use crate::counters::{Reading, Values};
 
+/// Fewer counters than a timed launch has, more than those of a functional one.
+const FEW: usize = 8;
+
 /// Counters added up over launches; ratios have no sum, and are left out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Values", into = "Values")]
@@ -19,8 +22,8 @@ impl Tally {
     /// What adds the counters of one launch, as they are visited.
     pub fn adding(&mut self) -> impl FnMut(&'static str, Count) + '_ {
         let mut next = 0;
-        // The first launch brings all counters: searching those before for each would take time by their square.
-        let mut places = self.0.is_empty().then(FxHashMap::<&'static str, usize>::default);
+        // The first launch brings almost all counters: searching those before for each would take time by their square.
+        let mut places = if self.0.len() < FEW { self.places() } else { None };
         move |name, count| {
             // The usual case: the number that comes next.
             if let (Some((known, Reading::Count(sum))), Count::Sum(count)) = (self.0.get_mut(next), count)
@@ -32,6 +35,15 @@ impl Tally {
                 next = self.add_at(next, name, count, places.as_mut()) + 1;
             }
         }
+    }
+
+    /// Places by name, if all names are those of declarations.
+    fn places(&self) -> Option<FxHashMap<&'static str, usize>> {
+        let place = |(at, (name, _)): (usize, &(Cow<'static, str>, Reading))| match name {
+            Cow::Borrowed(name) => Some((*name, at)),
+            Cow::Owned(_) => None,
+        };
+        self.0.iter().enumerate().map(place).collect()
     }
 
     /// Adds a counter; gives its place, most likely `next`. `places`: of those that the first launch has brought.

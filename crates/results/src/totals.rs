@@ -10,7 +10,7 @@ use warpwatt_config::Config;
 use crate::counters::{LANES, Reading, Values};
 use crate::derived::derive;
 use crate::group::{GroupSums, KernelGroup, OTHERS};
-use crate::launched::{Launched, LaunchedEnergy};
+use crate::launched::{Launched, LaunchedEnergy, Visitor};
 use crate::record::{Kernel, Line, Mode, Stalls, Totals};
 
 /// Kernels that have an entry of their own among the groups; all others share one.
@@ -85,7 +85,9 @@ impl Sums {
     /// The sums of these launches.
     pub fn of<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> Sums {
         let mut sums = Sums::default();
-        kernels.into_iter().for_each(|kernel| sums.add(&Launched::from(kernel)));
+        for kernel in kernels {
+            sums.add(&Launched::from(kernel));
+        }
         sums
     }
 
@@ -101,8 +103,8 @@ impl Sums {
         self.thread_instructions
     }
 
-    /// Adds a launch.
-    pub fn add(&mut self, launch: &Launched) {
+    /// Adds a launch. Gives the number of its group.
+    pub fn add(&mut self, launch: &Launched) -> usize {
         self.launches += 1;
         self.warp_instructions += launch.warp_instructions;
         self.thread_instructions += launch.thread_instructions;
@@ -127,7 +129,14 @@ impl Sums {
         if let Some(energy) = &launch.energy {
             self.add_energy(energy);
         }
-        self.group(launch).add(launch);
+        let group = self.group(launch);
+        self.groups[group].add(launch);
+        group
+    }
+
+    /// Adds counters of one or more launches of a group, which were left out when these were added.
+    pub fn add_counters(&mut self, group: usize, visit: &dyn Fn(Visitor)) {
+        self.groups[group].add_counters(visit);
     }
 
     fn add_energy(&mut self, energy: &LaunchedEnergy) {
@@ -151,12 +160,11 @@ impl Sums {
     }
 
     /// The group of a launch.
-    fn group(&mut self, launch: &Launched) -> &mut GroupSums {
-        let place = self.place(launch.name, launch.mode).unwrap_or_else(|own| {
+    fn group(&mut self, launch: &Launched) -> usize {
+        self.place(launch.name, launch.mode).unwrap_or_else(|own| {
             self.groups.push(GroupSums::new(launch, own, self.launches - 1));
             self.groups.len() - 1
-        });
-        &mut self.groups[place]
+        })
     }
 
     /// Where the launches of a kernel are added up; if a group has to be added first, whether it is the kernel's own.

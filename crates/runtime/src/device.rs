@@ -14,6 +14,7 @@ use crate::clock::{Clock, CopySpan};
 use crate::copy::{CopyBox, End, FillBox, HostPtr};
 use crate::drain::Until;
 use crate::error::Error;
+use crate::lines::LineTables;
 use crate::module::Module;
 use crate::notices::Strays;
 use crate::options::{Nobody, Observer, Options};
@@ -29,6 +30,7 @@ pub struct Device {
     pub(crate) options: Options,
     pub(crate) observer: Box<dyn Observer + Send>,
     pub(crate) sources: Sources,
+    pub(crate) lines: LineTables,
     pub(crate) log: Vec<LaunchRecord>,
     /// Launches that have ended and were not reported to the observer yet.
     pub(crate) ended: Vec<LaunchRecord>,
@@ -104,6 +106,7 @@ impl Device {
             options,
             observer,
             sources: Sources::default(),
+            lines: LineTables::default(),
             log: Vec::new(),
             ended: Vec::new(),
             next_told: 0,

@@ -15,9 +15,10 @@ use warpwatt_model::Stalls;
 use crate::device::{Device, Pending};
 use crate::drain::Until;
 use crate::error::Error;
+use crate::lines::Lines;
 use crate::options::Observer;
 use crate::queue::What;
-use crate::record::{LaunchRecord, by_line};
+use crate::record::LaunchRecord;
 use crate::report::{FaultReport, Scene};
 use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId, Stream};
 
@@ -219,7 +220,8 @@ impl Device {
             Err(failure) => (failure.stats, Some(failure.fault)),
         };
         let complete = fault.is_none() && stats.ending == Ending::Finished;
-        let mut record = self.entry(ready, &stats, &[], complete);
+        let lines = self.lines_of(ready);
+        let mut record = self.entry(ready, &lines, &stats, &[], complete);
         record.host_seconds = started.elapsed().as_secs_f64();
         self.thread_instructions += stats.thread_instructions;
         if let Some(counts) = &mut self.counts {
@@ -269,10 +271,16 @@ impl Device {
         }
     }
 
+    /// The source lines of a launch's program.
+    pub(crate) fn lines_of(&mut self, ready: &Ready) -> Arc<Lines> {
+        self.lines.of(&ready.image, self.modules[ready.module.0 as usize].name())
+    }
+
     /// The log's entry of a launch, without its time.
     pub(crate) fn entry(
         &self,
         ready: &Ready,
+        lines: &Lines,
         stats: &GridStats,
         stalls: &[Stalls],
         complete: bool,
@@ -296,7 +304,7 @@ impl Device {
             divergent_branches: stats.divergent_branches,
             complete,
             host_seconds: 0.0,
-            lines: by_line(program, module.name(), stats, stalls),
+            lines: lines.counts(stats, stalls),
             per_pc: stats.per_pc.clone(),
             timed: None,
         }

@@ -28,6 +28,7 @@ mod drain;
 mod error;
 mod fit;
 mod launch;
+mod lines;
 mod module;
 mod notices;
 mod options;

@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
-use warpwatt_exec::{GridStats, PcCount};
-use warpwatt_isa::{Location, Program};
+use warpwatt_exec::PcCount;
+use warpwatt_isa::Program;
 use warpwatt_model::{BlockSpan, Counters, KernelReport, OpCounters, PcFacts, PerSm, Sample, Stalls};
+
+use crate::lines::Lines;
 
 /// What was done for one source line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineCount {
-    pub file: String,
+    pub file: Arc<str>,
     pub line: u32,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
@@ -87,94 +89,30 @@ pub struct Instruction {
 }
 
 impl TimedRecord {
-    /// Of a launch whose entry in the log is complete but for its time.
-    pub(crate) fn new(program: &Program, record: &LaunchRecord, report: KernelReport) -> TimedRecord {
+    /// Of a launch whose entry in the log is complete but for its time; `lines` are those of its program.
+    pub(crate) fn new(
+        program: &Program,
+        lines: &Lines,
+        record: &LaunchRecord,
+        report: KernelReport,
+    ) -> TimedRecord {
         let KernelReport { start_cycle, cycles, counters, per_sm, ops_per_sm, series, blocks, .. } = report;
-        let waited = report.stalls_per_pc.iter().map(|stalls| stalls.iter().sum::<u64>());
-        let counts = record.per_pc.iter().zip(waited).zip(report.facts_per_pc);
-        // Instructions that follow each other are mostly of the same line.
-        let mut last = None;
-        let instructions = program
-            .uops
-            .iter()
-            .enumerate()
-            .zip(counts)
-            .filter(|(_, ((count, waited), _))| count.issues != 0 || *waited != 0)
-            .map(|((pc, uop), ((count, waited), facts))| {
-                let at = place(program, &record.ptx_file, pc);
-                let known = match last {
-                    Some((other, known)) if is_same(other, at) => known,
-                    _ => {
-                        let find = |known: &LineCount| (known.file.as_str(), known.line).cmp(&at);
-                        record.lines.binary_search_by(find).unwrap_or_default()
-                    }
-                };
-                last = Some((at, known));
-                Instruction {
-                    pc: pc as u32,
-                    op: uop.op.name(),
-                    line: known as u32,
-                    issues: count.issues,
-                    lanes: count.lanes,
-                    waited,
-                    facts,
-                }
-            })
-            .collect();
-        TimedRecord { start_cycle, cycles, counters, per_sm, ops_per_sm, instructions, series, blocks }
-    }
-}
-
-/// The source line of a micro-op. Where there is no line table, the PTX text is the source.
-fn place<'p>(program: &'p Program, ptx_file: &'p str, pc: usize) -> (&'p str, u32) {
-    let at = program.uops.get(pc).and_then(|uop| program.locs.get(uop.loc as usize));
-    let at = at.copied().unwrap_or_default();
-    match program.files.get(at.file as usize) {
-        Some(file) if at.file != Location::NO_FILE && at.line > 0 => (file.as_str(), at.line),
-        _ => (ptx_file, at.ptx_line),
-    }
-}
-
-/// Whether two lines are the same one, of the same text. Lines of different texts with the same name are not recognised.
-fn is_same((file, line): (&str, u32), (other, other_line): (&str, u32)) -> bool {
-    line == other_line && std::ptr::eq(file, other)
-}
-
-/// Sums the counts of micro-ops by source line. `stalls` is empty for a functional launch.
-pub(crate) fn by_line(
-    program: &Program,
-    ptx_file: &str,
-    stats: &GridStats,
-    stalls: &[Stalls],
-) -> Vec<LineCount> {
-    let mut sums = Vec::<((&str, u32), (u64, u64, Stalls))>::new();
-    // Instructions that follow each other are mostly of the same line.
-    let mut last = 0;
-    for pc in 0..program.uops.len() {
-        let count = stats.per_pc.get(pc).copied().unwrap_or_default();
-        let waited = stalls.get(pc).copied().unwrap_or_default();
-        if count.issues == 0 && waited == Stalls::default() {
-            continue;
-        }
-        let at = place(program, ptx_file, pc);
-        if !sums.get(last).is_some_and(|(other, _)| is_same(*other, at)) {
-            last = sums.binary_search_by(|(other, _)| other.cmp(&at)).unwrap_or_else(|place| {
-                sums.insert(place, (at, Default::default()));
-                place
+        let places = lines.places(&record.per_pc, &report.stalls_per_pc);
+        let counts = record.per_pc.iter().zip(&report.stalls_per_pc).zip(report.facts_per_pc);
+        let mut instructions = Vec::with_capacity(places.iter().flatten().count());
+        let all = program.uops.iter().zip(places).zip(counts).enumerate();
+        for (pc, ((uop, place), ((count, stalls), facts))) in all {
+            let Some(line) = place else { continue };
+            instructions.push(Instruction {
+                pc: pc as u32,
+                op: uop.op.name(),
+                line,
+                issues: count.issues,
+                lanes: count.lanes,
+                waited: stalls.iter().sum(),
+                facts,
             });
         }
-        let sum = &mut sums[last].1;
-        sum.0 += count.issues;
-        sum.1 += count.lanes;
-        sum.2.iter_mut().zip(waited).for_each(|(sum, cycles)| *sum += cycles);
+        TimedRecord { start_cycle, cycles, counters, per_sm, ops_per_sm, instructions, series, blocks }
     }
-    sums.into_iter()
-        .map(|((file, line), (warp_instructions, thread_instructions, stalls))| LineCount {
-            file: file.to_owned(),
-            line,
-            warp_instructions,
-            thread_instructions,
-            stalls,
-        })
-        .collect()
 }

@@ -208,9 +208,10 @@ impl Device {
             let complete = !faulted && report.stats.ending == Ending::Finished;
             ends[position] = complete.then_some(report.start_cycle + report.cycles);
             self.thread_instructions += report.stats.thread_instructions;
-            let mut record = self.entry(ready, &report.stats, &report.stalls_per_pc, complete);
+            let lines = self.lines_of(ready);
+            let mut record = self.entry(ready, &lines, &report.stats, &report.stalls_per_pc, complete);
             record.host_seconds = seconds * share;
-            record.timed = Some(TimedRecord::new(ready.program(), &record, report));
+            record.timed = Some(TimedRecord::new(ready.program(), &lines, &record, report));
             self.ended.push(record);
         }
         if let Some((launch, fault)) = fault {

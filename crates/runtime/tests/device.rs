@@ -133,7 +133,7 @@ fn the_log_has_an_entry_per_launch_with_its_lines() {
     assert_eq!(first.lines.iter().map(|line| line.warp_instructions).sum::<u64>(), first.warp_instructions);
     assert_eq!(first.thread_instructions, 32 * first.warp_instructions, "no lane was idle");
     assert!(
-        first.lines.iter().all(|line| line.file == "module.ptx"),
+        first.lines.iter().all(|line| &*line.file == "module.ptx"),
         "without a line table, lines are those of the PTX"
     );
 }

@@ -5,6 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -106,12 +107,18 @@ fn blosum62(a: usize, b: usize) -> i32 {
 /// The score of matching each pair of residues of two random sequences, with an unused first row and column.
 fn matches(length: usize, seed: u64) -> Vec<i32> {
     let mut rng = Rng::new(seed);
-    let mut sequence = || (0..length).map(|_| rng.below(20) as usize).collect::<Vec<_>>();
+    let mut sequence = || (0..length).map(|_| rng.below(20) as u8).collect::<Vec<_>>();
     let (down, across) = (sequence(), sequence());
-    let mut matches = vec![0; length + 1];
+    // By residue: what it scores with each, in as many places as a masked number has values.
+    let scores = std::array::from_fn::<_, 32, _>(|a| {
+        std::array::from_fn::<_, 32, _>(|b| if a.max(b) < BLOSUM62.len() { blosum62(a, b) } else { 0 })
+    });
+    let mut matches = Vec::with_capacity((length + 1) * (length + 1));
+    matches.resize(length + 1, 0);
     for a in &down {
+        let scores = &scores[usize::from(a % 32)];
         matches.push(0);
-        matches.extend(across.iter().map(|b| blosum62(*a, *b)));
+        matches.extend(across.iter().map(|b| scores[usize::from(b % 32)]));
     }
     matches
 }
@@ -127,14 +134,25 @@ fn edges(length: usize) -> Vec<i32> {
 }
 
 fn reference(matches: &[i32], mut scores: Vec<i32>, cols: usize) -> Vec<i32> {
-    for y in 1..cols {
-        for x in 1..cols {
-            let at = y * cols + x;
-            let gap = scores[at - 1].max(scores[at - cols]) - PENALTY;
-            scores[at] = gap.max(scores[at - cols - 1] + matches[at]);
+    for (y, matches) in matches.chunks_exact(cols).enumerate().skip(1) {
+        let (above, row) = scores[(y - 1) * cols..][..2 * cols].split_at_mut(cols);
+        wide(|| best_from_above(above, matches, row));
+        let mut left = row[0];
+        for score in &mut row[1..] {
+            left = (left - PENALTY).max(*score);
+            *score = left;
         }
     }
     scores
+}
+
+/// The best scores of a row but for gaps within it: these depend on each other, all others do not.
+#[inline(always)]
+fn best_from_above(above: &[i32], matches: &[i32], row: &mut [i32]) {
+    let above = above.iter().zip(&above[1..]);
+    for ((score, (diagonal, up)), with) in row[1..].iter_mut().zip(above).zip(&matches[1..]) {
+        *score = (diagonal + with).max(up - PENALTY);
+    }
 }
 
 #[cfg(test)]

@@ -9,17 +9,49 @@ use crate::wide::wide;
 /// Uniform numbers in a roughly normal one.
 const DRAWS: usize = 12;
 
-pub struct Rng(SplitMix64);
+/// Numbers that are drawn ahead: many at once take less time than one by one.
+const AHEAD: usize = 64;
+
+pub struct Rng {
+    source: SplitMix64,
+    /// Drawn, and those from `next` on not used yet.
+    words: [u32; AHEAD],
+    next: usize,
+}
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
-        Rng(SplitMix64::new(seed))
+        Rng { source: SplitMix64::new(seed), words: [0; AHEAD], next: AHEAD }
+    }
+
+    #[inline]
+    fn word(&mut self) -> u32 {
+        if self.next == AHEAD {
+            self.draw();
+        }
+        let word = self.words[self.next];
+        self.next += 1;
+        word
+    }
+
+    #[inline(never)]
+    fn draw(&mut self) {
+        self.source.fill(&mut self.words);
+        self.next = 0;
+    }
+
+    /// As many draws as there are words.
+    fn fill(&mut self, words: &mut [u32]) {
+        let (drawn, others) = words.split_at_mut(words.len().min(AHEAD - self.next));
+        drawn.copy_from_slice(&self.words[self.next..][..drawn.len()]);
+        self.next += drawn.len();
+        self.source.fill(others);
     }
 
     /// A number below `bound`, which is not 0.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
-        self.0.below(bound)
+        below(self.word(), bound)
     }
 
     /// A number from `low` up to but not including `high`, which lies above it.
@@ -31,7 +63,7 @@ impl Rng {
     /// From 0 up to but not including 1.
     #[inline]
     pub fn unit(&mut self) -> f32 {
-        self.0.unit_f32()
+        unit_f32(self.word())
     }
 
     #[inline]
@@ -41,7 +73,11 @@ impl Rng {
 
     /// Roughly normal with mean 0 and deviation 1: the sum of twelve uniform numbers (Irwin-Hall).
     pub fn bell(&mut self) -> f32 {
-        (0..DRAWS).map(|_| self.unit()).sum::<f32>() - 6.0
+        let Some(words) = self.words[self.next..].first_chunk::<DRAWS>() else {
+            return (0..DRAWS).map(|_| self.unit()).sum::<f32>() - 6.0;
+        };
+        self.next += DRAWS;
+        words.map(unit_f32).iter().sum::<f32>() - 6.0
     }
 
     /// As many of them.
@@ -50,7 +86,7 @@ impl Rng {
         let (mut words, mut units) = ([0; 16 * DRAWS], [0.0f32; 16 * DRAWS]);
         while bells.len() < count {
             let draws = DRAWS * (count - bells.len()).min(16);
-            self.0.fill(&mut words[..draws]);
+            self.fill(&mut words[..draws]);
             wide(|| units.iter_mut().zip(&words).for_each(|(to, word)| *to = unit_f32(*word)));
             let (each, _) = units[..draws].as_chunks::<DRAWS>();
             bells.extend(each.iter().map(|units| units.iter().sum::<f32>() - 6.0));
@@ -71,7 +107,7 @@ impl Rng {
         let mut values = vec![T::default(); count];
         let mut words = [0; 256];
         for values in values.chunks_mut(words.len()) {
-            self.0.fill(&mut words[..values.len()]);
+            self.fill(&mut words[..values.len()]);
             wide(|| values.iter_mut().zip(&words).for_each(|(to, word)| *to = value(*word)));
         }
         values
@@ -101,6 +137,19 @@ mod tests {
         let bells: Vec<f32> = (0..39).map(|_| one.bell()).collect();
         assert_eq!(many.bells(39), bells);
         assert_eq!(many.unit(), one.unit());
+    }
+
+    #[test]
+    fn numbers_drawn_ahead_are_those_of_the_generator() {
+        let (mut rng, mut plain) = (Rng::new(5), SplitMix64::new(5));
+        for round in 0..100 {
+            assert_eq!(rng.below(1000), plain.below(1000));
+            assert_eq!(rng.unit(), plain.unit_f32());
+            let bell = (0..DRAWS).map(|_| plain.unit_f32()).sum::<f32>() - 6.0;
+            assert_eq!(rng.bell(), bell);
+            let ints: Vec<i32> = (0..round).map(|_| plain.below(9) as i32).collect();
+            assert_eq!(rng.ints(round, 0, 9), ints);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What techniques counted: every actor carries the counters of those that act in it.
 
+use rustc_hash::FxHashSet;
 use warpwatt_base::counters::{Count, CounterInfo, CounterSet};
 
 use super::{Technique, Techniques};
@@ -35,13 +36,9 @@ impl TechniqueCounters {
 
     /// Counters of all techniques. Techniques that exclude each other may share some.
     pub fn infos() -> Vec<CounterInfo> {
-        let mut infos: Vec<CounterInfo> = Vec::new();
-        for info in Techniques::ALL.iter().flat_map(|technique| technique.counters) {
-            if !infos.iter().any(|known| known.name == info.name) {
-                infos.push(*info);
-            }
-        }
-        infos
+        let mut known = FxHashSet::default();
+        let all = Techniques::ALL.iter().flat_map(|technique| technique.counters);
+        all.filter(|info| known.insert(info.name)).copied().collect()
     }
 
     /// Each technique with its counters, in the order of the list.

@@ -346,7 +346,8 @@ impl Shared {
         let none = Pattern { mask: 0, bytes: 0, steps: [0; 32], odd: 0, passes: Passes::new(1, 0, false) };
         let bytes = [false, true].map(|large_l1| config.shared_bytes(large_l1));
         Shared {
-            patterns: Box::new([none; PATTERNS]),
+            // Written where they stay: an array would be made on the stack and copied.
+            patterns: vec![none; PATTERNS].try_into().unwrap_or_else(|_| unreachable!("it has that many")),
             banks: config.shared.banks.clamp(1, BANKS as u32),
             cycles: config.shared.cycles,
             atomic_cycles: config.shared.atomic_cycles,

@@ -273,6 +273,27 @@ impl Splits {
         self.arrive();
     }
 
+    /// [`Splits::block`] where all lanes that have not exited run together: no other can run.
+    #[inline(always)]
+    pub(crate) fn block_all(&mut self, pc: u32, wait: Wait) {
+        debug_assert!(self.others.is_empty() && self.cur.mask == self.live);
+        let frames = std::mem::take(&mut self.cur.frames);
+        self.others.push(Split { pc, wait, frames, ..self.cur });
+        self.cur.mask = 0;
+        self.stop = NO_PC;
+    }
+
+    /// The only split, which waited, becomes ready and runs.
+    #[inline(always)]
+    pub(crate) fn resume_all(&mut self) {
+        debug_assert!(self.cur.mask == 0 && self.others.len() == 1);
+        if let Some(split) = self.others.pop() {
+            self.cur = Split { wait: Wait::Ready, ..split };
+            self.refresh();
+            self.go(self.cur.pc);
+        }
+    }
+
     /// Separates `mask` from the current split without a new join: it stays at `pc`, ready to run later.
     pub(crate) fn set_aside(&mut self, mask: u32, pc: u32) {
         self.cur.mask &= !mask;

@@ -11,7 +11,7 @@ use crate::access::{Reach, SharedSpan};
 use crate::cta::Warp;
 use crate::image::{Code, UopKind};
 use crate::lanes::Row;
-use crate::machine::{State, compute};
+use crate::machine::{State, compute, look_around};
 use crate::split::{Path, Step};
 use crate::stats::PcCount;
 use warpwatt_isa::Uop;
@@ -184,6 +184,56 @@ impl WarpPlace {
             warp.splits.fork(&[taken, passed], code.reconv);
             Some(Computed { pc, active, mask, lanes: mask.count_ones(), next: self.next_pc() })
         }
+    }
+
+    /// Executes the instruction at `pc` if it is a backward branch that all active lanes take, and others of the warp are elsewhere: they may spin. If
+    /// not, nothing happens. `prepared` must be the launch of the place.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(never)]
+    pub unsafe fn branch_back(&self, prepared: &Prepared, pc: u32) -> Option<Computed> {
+        debug_assert_eq!(self.code, prepared.grid.image.code.as_ptr());
+        // SAFETY: as the caller promises.
+        unsafe {
+            let code = &*self.code.add(pc as usize);
+            let warp = &mut *self.warp;
+            let (active, mask) = (warp.splits.cur.mask, self.next_mask(pc));
+            if code.kind != UopKind::Bra || mask == 0 || mask != active || code.target > pc {
+                return None;
+            }
+            let lanes = active.count_ones();
+            self.count(pc, lanes);
+            warp.issued += 1;
+            warp.splits.go(code.target);
+            if active != warp.splits.live {
+                look_around(&prepared.grid, warp, pc, active);
+            }
+            Some(Computed { pc, active, mask, lanes, next: self.next_pc() })
+        }
+    }
+
+    /// Executes the instruction at `pc` if it is a barrier that only lets threads wait for each other, and that all lanes of the warp come to together.
+    /// Tells how many these are, and whether the barrier opens with them: then all that waited there may go on. Otherwise nothing happens, and
+    /// [`Stepper::step_with_memory`] is to be called. Launch, block and the warp's number in it must be those of the place.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn barrier(
+        &self,
+        prepared: &Prepared,
+        cta: &mut Resident,
+        warp: usize,
+        pc: u32,
+    ) -> Option<(u32, bool)> {
+        debug_assert_eq!(self.warp.cast_const(), &raw const cta.cta.warps[warp]);
+        let lanes = cta.cta.warps[warp].splits.live.count_ones();
+        let opens = cta.cta.comes_to_barrier(&prepared.grid, warp, pc)?;
+        cta.cta.warps[warp].issued += 1;
+        // SAFETY: as the caller promises.
+        unsafe { self.count(pc, lanes) };
+        Some((lanes, opens))
     }
 
     /// Executes the instruction at `pc` if it is a load or store of shared or global memory whose lanes are all in one place that is known, as most are, or

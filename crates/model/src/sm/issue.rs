@@ -258,12 +258,13 @@ impl Sm {
             Effect::Load | Effect::Store if self.issue_access::<TECHNIQUES>(epoch, slot, pc, lanes) => {
                 return true;
             }
+            Effect::Control if !TECHNIQUES && self.issue_barrier(epoch, slot, pc) => return true,
             _ => {}
         }
         self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, lanes)
     }
 
-    /// Issues a branch. False for calls and returns and for branches of lanes that may spin, of which nothing has happened.
+    /// Issues a branch. False for calls and returns, of which nothing has happened.
     #[inline(always)]
     fn issue_branch<const TECHNIQUES: bool>(
         &mut self,
@@ -280,9 +281,13 @@ impl Sm {
         let done = match together {
             Some(done) => done,
             None => {
-                let stepper = &mut turn.share(&self.warps[slot]).stepper;
+                let (warp, prepared) = (&self.warps[slot], &turn.kernel(&self.warps[slot]).prepared);
                 // SAFETY: as above.
-                let Some(done) = (unsafe { state.branch_apart(stepper, pc) }) else { return false };
+                let apart = unsafe { state.branch_apart(&mut turn.share(warp).stepper, pc) };
+                // SAFETY: as above.
+                let Some(done) = apart.or_else(|| unsafe { state.branch_back(prepared, pc) }) else {
+                    return false;
+                };
                 done
             }
         };
@@ -304,6 +309,36 @@ impl Sm {
             None => self.after_event(turn, slot, StepEvent::Blocked),
         }
         true
+    }
+
+    /// Issues a barrier at which whole warps wait for each other, where no technique acts. False for other instructions, of which nothing has happened.
+    #[inline(never)]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
+    fn issue_barrier_here(&mut self, turn: &mut Turn, slot: Slot, pc: u32) -> bool {
+        let warp = &self.warps[slot];
+        let (timing, block, prepared) = (turn.timing(warp, pc), warp.block, &turn.kernel(warp).prepared);
+        let resident = &mut turn.work.shares[warp.kernel as usize].residents[warp.resident as usize];
+        // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
+        let done = unsafe { self.homes[slot].state.barrier(prepared, resident, warp.index as usize, pc) };
+        let Some((lanes, opens)) = done else { return false };
+        self.note_issue(slot, pc, lanes, timing);
+        self.start_unit::<false>(timing, slot, pc, turn.now);
+        self.lose_path(slot);
+        self.wait(slot, Stall::Barrier);
+        if opens {
+            self.pass_barriers(turn, block as usize, 1);
+        }
+        true
+    }
+
+    /// [`Sm::issue_barrier_here`] from where it is not known that the host has bit and vector instructions.
+    #[inline(always)]
+    fn issue_barrier(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the loop without techniques runs only on hosts with these instructions.
+        return unsafe { self.issue_barrier_here(&mut epoch.turn, slot, pc) };
+        #[cfg(not(target_arch = "x86_64"))]
+        return self.issue_barrier_here(&mut epoch.turn, slot, pc);
     }
 
     /// A branch is under way, whose guard did not hold for some lanes: nothing issues or is fetched until it is decided.
@@ -607,6 +642,7 @@ impl Sm {
     }
 
     /// A warp goes on at `pc` after it waited. What it had fetched is of use if that is where it would have gone on anyway.
+    #[inline(always)]
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
@@ -619,6 +655,7 @@ impl Sm {
     }
 
     /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
+    #[inline(always)]
     pub(super) fn lose_path(&mut self, slot: Slot) {
         let warp = &mut self.warps[slot];
         warp.set_pc(None);

@@ -229,6 +229,22 @@ impl Tags {
         (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way))
     }
 
+    /// The same for any number of ways, where four are the most frequent.
+    #[inline(always)]
+    fn oldest_of_few(&self, line: u64) -> Option<(usize, u64)> {
+        if self.ways != 4 {
+            return self.oldest(line);
+        }
+        let first = self.set(line).start;
+        let &[a, b, c, d] = self.used[first..].first_chunk::<4>()?;
+        let least = a.min(b).min(c.min(d));
+        let way = match least {
+            0 => ([a, b, c].iter().take_while(|&&used| used != 0).count() as u64) << WAY_SHIFT,
+            _ => least & WAY,
+        };
+        (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way))
+    }
+
     #[inline(always)]
     fn content(&self, place: usize) -> Option<Evicted> {
         match State::of(self.used[place]) {
@@ -260,6 +276,18 @@ impl Tags {
         self.uses += USE;
         self.used[place] = self.uses | way | RESERVED | State::Reserved as u64;
         (LineId(place as u32), evicted)
+    }
+
+    /// A line comes, and takes the least recently used place of its set that is not reserved. `None` when all are.
+    #[inline(always)]
+    pub fn fill(&mut self, line: u64, state: State) -> Option<(LineId, Option<Evicted>)> {
+        let (place, way) = self.oldest_of_few(line)?;
+        let evicted = self.content(place);
+        self.lines[place] = line;
+        self.holds = true;
+        self.uses += USE;
+        self.used[place] = self.uses | way | state as u64;
+        Some((LineId(place as u32), evicted))
     }
 
     /// A line comes without having been asked for, and is clean. It is used if it is there, and takes no place of a dirty line.

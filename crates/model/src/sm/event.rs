@@ -102,8 +102,13 @@ impl Sm {
     /// The reply of memory to an instruction is there.
     #[inline(never)]
     pub(super) fn data(&mut self, turn: &mut Turn, op: u32) {
+        self.data_here::<true>(turn, op);
+    }
+
+    #[inline(always)]
+    pub(super) fn data_here<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, op: u32) {
         let MemoryOp { slot, pc } = MemoryOp::of(op);
-        self.result::<true>(turn, slot, pc, true);
+        self.result::<TECHNIQUES>(turn, slot, pc, true);
     }
 
     /// [`Sm::data`] from where it is not known whether techniques act.
@@ -122,8 +127,7 @@ impl Sm {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn data_with_bit_instructions(&mut self, turn: &mut Turn, op: u32) {
-        let MemoryOp { slot, pc } = MemoryOp::of(op);
-        self.result::<false>(turn, slot, pc, true);
+        self.data_here::<false>(turn, op);
     }
 
     /// Instructions arrive in buffers.

@@ -6,6 +6,7 @@ use warpwatt_exec::AccessKind;
 
 use super::flight::{Done, FlightId, Flights};
 use super::job::{Entry, Job, Part, Unit};
+use super::shared::Passes;
 use super::slot::{Cause, NONE, Slot};
 use super::{Answer, MemoryUnit, Requester, SLOTS, land, start};
 use crate::host::in_two_copies;
@@ -68,7 +69,7 @@ impl MemoryUnit {
     /// nothing has happened. It calls nothing, so that the host keeps all in registers.
     #[inline(always)]
     fn step_at_once(&mut self, now: u64, done: &mut Vec<Done>) -> bool {
-        if self.width != 1 || self.slots[0].entry != NONE || self.has_requests() {
+        if !self.is_plain || self.slots[0].entry != NONE || self.has_requests() {
             return false;
         }
         let start = self.next_start();
@@ -81,10 +82,18 @@ impl MemoryUnit {
         let Part::Shared { kind, passes, .. } = entry.first else { return false };
         let is_usual = kind != AccessKind::Atomic && entry.flight == FlightId::NONE;
         // A list that is full would have to be made longer by a call.
-        if !is_usual || self.shared.data.has_sites() || done.len() == done.capacity() {
+        if !is_usual || done.len() == done.capacity() {
             return false;
         }
-        let is_load = kind == AccessKind::Load;
+        (self.accounted, self.port_accounted) = (now + 1, now + 1);
+        self.begin_in_shared(now, kind == AccessKind::Load, passes, done);
+        true
+    }
+
+    /// The first instruction of the queue, a single access to shared memory, begins in the only slot, which is free.
+    #[inline(always)]
+    fn begin_in_shared(&mut self, now: u64, is_load: bool, passes: Passes, done: &mut Vec<Done>) {
+        let entry = self.instructions.front();
         let at = self.shared.access_plainly(now, is_load, entry.job.lanes, passes);
         if is_load {
             self.latencies.note(at - entry.job.issued);
@@ -92,13 +101,83 @@ impl MemoryUnit {
         done.push(Done { at, token: entry.job.token });
         self.counters.instructions += 1;
         self.counters.busy += u64::from(passes.cycles);
-        (self.accounted, self.port_accounted) = (now + 1, now + 1);
+        self.leave_slot(now + u64::from(passes.cycles));
+    }
+
+    /// The first instruction of the queue has made its only transaction, which occupies the only slot until before a cycle.
+    #[inline(always)]
+    fn leave_slot(&mut self, until: u64) {
         self.instructions.pop();
-        let until = now + u64::from(passes.cycles);
         self.slots[0].until = until;
         self.slot_free = until;
         self.wake = self.next_start();
-        true
+    }
+
+    /// The first instruction of the queue begins, if it is time, in the only slot, which is free, and without a technique: mostly with its only
+    /// transaction.
+    #[inline(always)]
+    fn begin(&mut self, now: u64, done: &mut Vec<Done>) {
+        let start = self.next_start();
+        if start > now {
+            self.wake = start;
+            return;
+        }
+        let entry = self.instructions.front();
+        match entry.first {
+            Part::Global { op, end: 1 } if entry.others.is_empty() => {
+                let requester = requester(entry, &self.flights);
+                match self.l1d.access_plainly(now, op, &entry.lines[0], requester) {
+                    Ok(answer) => {
+                        note(answer, entry, &mut self.flights, &mut self.latencies, done);
+                        self.counters.instructions += 1;
+                        self.counters.busy += 1;
+                        self.instructions.front_mut().lines.clear();
+                        self.leave_slot(now + 1);
+                    }
+                    Err(cause) => self.begin_blocked(now, cause),
+                }
+            }
+            Part::Shared { kind, passes, .. }
+                if kind != AccessKind::Atomic && entry.flight == FlightId::NONE =>
+            {
+                self.begin_in_shared(now, kind == AccessKind::Load, passes, done);
+            }
+            _ => self.begin_other(now, done),
+        }
+    }
+
+    /// [`MemoryUnit::begin`] where the first transaction has to wait.
+    #[cold]
+    #[inline(never)]
+    fn begin_blocked(&mut self, now: u64, cause: Cause) {
+        self.counters.instructions += 1;
+        self.note_blocked(cause, 1);
+        let slot = Slot { blocked: Some(cause), ..Slot::new(self.instructions.pop(), now + 1) };
+        (self.slots[0], self.is_blocked, self.slot_free) = (slot, true, u64::MAX);
+        self.wake = self.slot_wake(&slot);
+    }
+
+    /// [`MemoryUnit::begin`] for instructions that make several transactions, or unusual ones.
+    #[inline(never)]
+    fn begin_other(&mut self, now: u64, done: &mut Vec<Done>) {
+        let unit = self;
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.work_alone(now, done);
+        });
+    }
+
+    /// Offers the next request of the L1 data cache to the network, where no other cache has one, and no slot is blocked.
+    #[inline(always)]
+    fn send_line(&mut self, now: u64, outbox: &mut Outbox) {
+        self.l1d.counters.network += now.saturating_sub(self.accounted);
+        outbox.stalled(self.port_accounted.min(now), now);
+        if !self.l1d.send(now, outbox) {
+            self.l1d.counters.network += 1;
+            outbox.stalled(now, now + 1);
+        }
     }
 
     #[inline(always)]
@@ -109,6 +188,16 @@ impl MemoryUnit {
                                                outbox: &mut Outbox,
                                                done: &mut Vec<Done>|
          -> () {
+            if unit.is_plain
+                && unit.slots[0].entry == NONE
+                && unit.constant.requests.len() | unit.texture.requests.len() == 0
+            {
+                if !unit.l1d.requests.is_empty() {
+                    unit.send_line(now, outbox);
+                }
+                (unit.accounted, unit.port_accounted) = (now + 1, now + 1);
+                return unit.begin(now, done);
+            }
             // Without requests and a blocked slot, there is nothing to account for.
             if unit.has_requests() {
                 unit.send(now, outbox);

@@ -251,10 +251,13 @@ impl Cta {
     /// whether it opens with that: then all that waited there go on. Otherwise nothing happens, and the barrier is a step like any other.
     #[inline(always)]
     pub(crate) fn comes_to_barrier(&mut self, grid: &Grid, warp: usize, pc: u32) -> Option<bool> {
+        let code = &grid.image.code[pc as usize];
+        if code.kind != UopKind::Bar {
+            return None;
+        }
         let live = self.block.live(grid.per_thread);
         let Cta { block, warps, .. } = self;
         let this = &mut warps[warp];
-        let code = &grid.image.code[pc as usize];
         let mask = this.splits.cur.mask & (this.preds[usize::from(code.guard)] ^ code.guard_flip);
         let together = mask == this.splits.live && mask != 0 && this.splits.others.is_empty();
         if !together || this.splits.broken || block.shadow.is_some() || !only_waits(grid, pc) {
@@ -287,11 +290,11 @@ impl Cta {
     }
 }
 
-/// Whether an instruction is a barrier that only lets threads wait for each other.
+/// Whether the barrier at `pc` only lets threads wait for each other.
 #[inline(always)]
 fn only_waits(grid: &Grid, pc: u32) -> bool {
     let (uop, code) = (&grid.image.uops[pc as usize], &grid.image.code[pc as usize]);
-    uop.sub == Sub::Bar(BarKind::Sync) && code.kind == UopKind::Bar && code.pdst[0] == TRASH_PRED
+    uop.sub == Sub::Bar(BarKind::Sync) && code.pdst[0] == TRASH_PRED
 }
 
 /// Gives the lanes that wait at a barrier its result and releases them.

@@ -14,7 +14,6 @@ use crate::options::Services;
 use crate::port::GlobalPort;
 use crate::record::Record;
 use crate::spin::Loop;
-use crate::split::{Path, Step};
 use crate::stats::PcCount;
 
 /// Outcome of a step.
@@ -215,9 +214,8 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                         warp.splits.go(pc + 1);
                     } else {
                         self.tally.divergent_branches += 1;
-                        let taken = Path { pc: code.target, mask, step: Step::Jump };
-                        let passed = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
-                        warp.splits.fork(&[taken, passed], code.reconv);
+                        let paths = [(code.target, mask), (pc + 1, active & !mask)];
+                        warp.splits.fork_in_two(paths, code.reconv);
                     }
                     return if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go };
                 }

@@ -8,13 +8,14 @@ use warpwatt_memory::DeviceMemory;
 use super::port::EpochPort;
 use super::{Access, Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Stepper};
 use crate::access::{Reach, SharedSpan};
-use crate::cta::Warp;
+use crate::cta::{Cta, Warp};
+use crate::fault::AccessKind;
 use crate::image::{Code, UopKind};
 use crate::lanes::Row;
 use crate::machine::{State, compute, look_around};
-use crate::split::{Path, Step};
+use crate::port::{Shape, gather_word, scatter_word, would_change};
 use crate::stats::PcCount;
-use warpwatt_isa::Uop;
+use warpwatt_isa::{Space, Uop, window};
 
 /// The parts of a warp of a resident block that most instructions touch.
 ///
@@ -179,9 +180,7 @@ impl WarpPlace {
             self.count(pc, active.count_ones());
             warp.issued += 1;
             stepper.state.tally.divergent_branches += 1;
-            let taken = Path { pc: code.target, mask, step: Step::Jump };
-            let passed = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
-            warp.splits.fork(&[taken, passed], code.reconv);
+            warp.splits.fork_in_two([(code.target, mask), (pc + 1, active & !mask)], code.reconv);
             Some(Computed { pc, active, mask, lanes: mask.count_ones(), next: self.next_pc() })
         }
     }
@@ -236,6 +235,35 @@ impl WarpPlace {
         Some((lanes, opens))
     }
 
+    /// Executes the instruction at `pc` if lanes end with it, and nothing of the warp waits elsewhere. Tells how many these are. Otherwise nothing
+    /// happens, and [`Stepper::step_with_memory`] is to be called. Block and the warp's number in it must be those of the place.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn exit(&self, cta: &mut Resident, warp: usize, pc: u32) -> Option<u32> {
+        debug_assert_eq!(self.warp.cast_const(), &raw const cta.cta.warps[warp]);
+        // SAFETY: as the caller promises.
+        let (code, mask) = unsafe { (&*self.code.add(pc as usize), self.next_mask(pc)) };
+        let Cta { block, warps, .. } = &mut cta.cta;
+        let warp = &mut warps[warp];
+        if code.kind != UopKind::Exit || block.shadow.is_some() || !warp.splits.others.is_empty() {
+            return None;
+        }
+        let lanes = mask.count_ones();
+        // SAFETY: as above.
+        unsafe { self.count(pc, lanes) };
+        warp.issued += 1;
+        if mask == 0 {
+            warp.splits.go(pc + 1);
+        } else {
+            warp.splits.exit(mask, pc + 1);
+            block.live_threads -= lanes;
+            block.live_warps -= u32::from(warp.is_done());
+        }
+        Some(lanes)
+    }
+
     /// Executes the instruction at `pc` if it is a load or store of shared or global memory whose lanes are all in one place that is known, as most are, or
     /// that has no lanes.
     /// If not, nothing happens, and [`Stepper::step_with_memory`] is to be called. The stepper must be that of the place, and the log that
@@ -255,11 +283,71 @@ impl WarpPlace {
         debug_assert_eq!(self.counts.cast_const(), stepper.state.counts.as_ptr());
         // SAFETY: as the caller promises; the stepper knows what the host has.
         unsafe {
-            match stepper.wide {
+            let code = &*self.code.add(pc as usize);
+            match (stepper.wide, code.shape, code.kind) {
                 #[cfg(target_arch = "x86_64")]
-                true => self.access_avx2(stepper, memory, log, pc, cycle),
+                (true, Shape::Words(1), UopKind::LdShared) => self.word_in_shared::<false>(stepper, pc),
+                #[cfg(target_arch = "x86_64")]
+                (true, Shape::Words(1), UopKind::StShared) => self.word_in_shared::<true>(stepper, pc),
+                #[cfg(target_arch = "x86_64")]
+                (true, ..) => self.access_avx2(stepper, memory, log, pc, cycle),
                 _ => self.access_plain(stepper, memory, log, pc, cycle),
             }
+        }
+    }
+
+    /// [`WarpPlace::access`] of a word of shared memory in each lane, in a function of its own: it is the most frequent one, and needs the least.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn word_in_shared<const STORES: bool>(&self, stepper: &mut Stepper, pc: u32) -> Option<Accessed> {
+        type Here<'p> = Reach<'p, EpochPort<'p>, true>;
+        // SAFETY: as the caller promises; offsets are used after they were checked against shared memory.
+        unsafe {
+            let code = &*self.code.add(pc as usize);
+            let warp = &mut *self.warp;
+            let mask = self.next_mask(pc);
+            let State { offsets, tally, .. } = &mut stepper.state;
+            if mask == 0 {
+                tally.record.access = Access::None;
+                return Some(self.pass(pc, mask, STORES));
+            }
+            let address = code.source(0, warp.rows, self.pool);
+            if !Here::offsets_in_shared(address, self.shared, code, mask, offsets) {
+                return None;
+            }
+            let span = Here::span(self.shared.host, window::SHARED, offsets, mask, 4);
+            if STORES {
+                let src = code.source(1, warp.rows, self.pool);
+                if tally.watch.on {
+                    tally.watch.changed |= would_change(&{ span }, code.shape, src);
+                }
+                scatter_word(&span, src);
+                Here::note(tally, Space::Shared, 0, &span, AccessKind::Store);
+            } else {
+                gather_word(&span, warp.rows.add(code.dst as usize));
+                Here::note(tally, Space::Shared, 0, &span, AccessKind::Load);
+            }
+            Some(self.pass(pc, mask, STORES))
+        }
+    }
+
+    /// The warp has executed the load or store at `pc` with some lanes.
+    #[inline(always)]
+    unsafe fn pass(&self, pc: u32, mask: u32, stores: bool) -> Accessed {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let warp = &mut *self.warp;
+            self.count(pc, mask.count_ones());
+            warp.issued += 1;
+            if stores {
+                warp.around.stored = true;
+                warp.splits.cur.spins = false;
+            }
+            warp.splits.go(pc + 1);
+            if stores && warp.splits.cur.mask != 0 && !warp.splits.others.is_empty() {
+                warp.splits.notify();
+            }
+            Accessed { mask, goes_straight_on: self.next_pc() == Some(pc + 1) }
         }
     }
 
@@ -331,19 +419,7 @@ impl WarpPlace {
                     return None;
                 }
             }
-            let lanes = mask.count_ones();
-            self.count(pc, lanes);
-            warp.issued += 1;
-            if stores {
-                warp.around.stored = true;
-                warp.splits.cur.spins = false;
-            }
-            warp.splits.go(pc + 1);
-            if stores && warp.splits.cur.mask != 0 && !warp.splits.others.is_empty() {
-                warp.splits.notify();
-            }
-            let goes_straight_on = self.next_pc() == Some(pc + 1);
-            Some(Accessed { mask, goes_straight_on })
+            Some(self.pass(pc, mask, stores))
         }
     }
 

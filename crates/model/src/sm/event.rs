@@ -85,16 +85,20 @@ impl Sm {
             Event::Data { op } => self.data(turn, op),
             Event::Moved { slot, register } => self.moved(turn, slot, register),
             Event::MoveWritten { slot, register } => self.move_written(turn, slot, register),
-            Event::Wake { slot } => {
-                let warp = &mut self.warps[slot];
-                if warp.held_until <= turn.now {
-                    warp.branches = false;
-                    self.fetch.update(slot, warp);
-                    // After a jump it still waits, for its instructions now.
-                    if !warp.still_fetches() {
-                        self.evaluate(turn, slot);
-                    }
-                }
+            Event::Wake { slot } => self.wake_up(turn, slot),
+        }
+    }
+
+    /// A warp that was held may go on.
+    #[inline(always)]
+    fn wake_up(&mut self, turn: &mut Turn, slot: Slot) {
+        let warp = &mut self.warps[slot];
+        if warp.held_until <= turn.now {
+            warp.branches = false;
+            self.fetch.update(slot, warp);
+            // After a jump it still waits, for its instructions now.
+            if !warp.still_fetches() && warp.is_live() {
+                self.evaluate_here(turn, slot);
             }
         }
     }

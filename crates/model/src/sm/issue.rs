@@ -2,7 +2,7 @@
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
 use warpwatt_base::opaque;
-use warpwatt_exec::stepping::{Access, Accessed, NextLanes, Now, StepEvent};
+use warpwatt_exec::stepping::{Access, Accessed, Computed, NextLanes, Now, StepEvent};
 
 use super::cycle::Epoch;
 use super::decode::{CollectorPool, Effect, Timing, Unit};
@@ -114,38 +114,102 @@ impl Sm {
             }
             return true;
         }
+        let effect = timing.effect;
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the loop without techniques runs only on hosts with these instructions.
-        return unsafe { self.issue_other_with_bit_instructions(epoch, scheduler, rank, candidates) };
+        return unsafe {
+            match effect {
+                Effect::Load | Effect::Store => {
+                    self.issue_access_here(epoch, slot, scheduler, rank, candidates)
+                }
+                Effect::Branch => self.issue_branch_here(epoch, slot, scheduler, rank, candidates),
+                _ => self.issue_other_here(epoch, slot, scheduler, rank, candidates),
+            }
+        };
         #[cfg(not(target_arch = "x86_64"))]
-        return self.issue_chosen(epoch, scheduler, rank, candidates);
+        return self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            sm.issue_other::<false>(epoch, slot, pc, None)
+        });
     }
 
-    /// [`Sm::issue_chosen`] compiled with the host's bit and vector instructions.
+    /// [`Sm::issue_chosen`] for loads and stores, compiled with the host's bit and vector instructions.
     #[cold]
     #[inline(never)]
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn issue_other_with_bit_instructions(
+    fn issue_access_here(
         &mut self,
         epoch: &mut Epoch,
+        slot: Slot,
         scheduler: u8,
         rank: u8,
         candidates: u64,
     ) -> bool {
-        self.issue_chosen(epoch, scheduler, rank, candidates)
+        self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            sm.issue_access::<false>(epoch, slot, pc, None)
+                || sm.issue_with_memory::<false>(epoch, slot, pc, None)
+        })
     }
 
-    /// Issues an instruction of the chosen candidate that may do more than compute on registers, and whose constants are there, or else one of another,
-    /// where no technique acts.
+    /// The same for branches.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn issue_branch_here(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        scheduler: u8,
+        rank: u8,
+        candidates: u64,
+    ) -> bool {
+        self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            sm.issue_branch::<false>(epoch, slot, pc, None)
+                || sm.issue_with_memory::<false>(epoch, slot, pc, None)
+        })
+    }
+
+    /// The same for all that are neither.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn issue_other_here(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        scheduler: u8,
+        rank: u8,
+        candidates: u64,
+    ) -> bool {
+        self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            let timing = epoch.turn.timing(&sm.warps[slot], pc);
+            match timing.effect {
+                Effect::Control => sm.issue_control(epoch, slot, pc),
+                Effect::End | Effect::Fence => sm.issue_other_asked(epoch, slot, pc, None),
+                _ => sm.issue_with_memory::<false>(epoch, slot, pc, None),
+            }
+        })
+    }
+
+    /// Issues an instruction of the chosen candidate, which is in this slot, that may do more than compute on registers, and whose constants are there, or
+    /// else one of another, where no technique acts.
     #[inline(always)]
-    fn issue_chosen(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8, candidates: u64) -> bool {
+    fn issue_chosen(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        scheduler: u8,
+        rank: u8,
+        candidates: u64,
+        issue: impl FnOnce(&mut Sm, &mut Epoch, u32) -> bool,
+    ) -> bool {
         let now = epoch.turn.now;
-        let slot = self.schedulers[scheduler].slot(rank);
         let pc = self.warps[slot].ready_pc();
         // Before it issues, since with that it may end.
         let before = self.schedulers.issued(scheduler, rank, now);
-        if self.issue_other::<false>(epoch, slot, pc, None) {
+        if issue(self, epoch, pc) {
             return true;
         }
         self.schedulers.take_back(scheduler, before, now);
@@ -258,7 +322,6 @@ impl Sm {
             Effect::Load | Effect::Store if self.issue_access::<TECHNIQUES>(epoch, slot, pc, lanes) => {
                 return true;
             }
-            Effect::Control if !TECHNIQUES && self.issue_barrier(epoch, slot, pc) => return true,
             _ => {}
         }
         self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, lanes)
@@ -280,23 +343,20 @@ impl Sm {
         let together = unsafe { state.branch(pc) };
         let done = match together {
             Some(done) => done,
-            None => {
-                let (warp, prepared) = (&self.warps[slot], &turn.kernel(&self.warps[slot]).prepared);
-                // SAFETY: as above.
-                let apart = unsafe { state.branch_apart(&mut turn.share(warp).stepper, pc) };
-                // SAFETY: as above.
-                let Some(done) = apart.or_else(|| unsafe { state.branch_back(prepared, pc) }) else {
-                    return false;
-                };
-                done
-            }
+            None => match self.branch_otherwise(turn, slot, pc) {
+                Some(done) => done,
+                None => return false,
+            },
         };
         self.note_issue(slot, pc, done.lanes, timing);
         if TECHNIQUES {
             self.tell_techniques(turn, slot, timing, lanes);
             self.tell_late(turn, slot);
         }
-        self.start_unit::<TECHNIQUES>(timing, slot, pc, turn.now);
+        match TECHNIQUES {
+            true => self.start_unit::<true>(timing, slot, pc, turn.now),
+            false => self.start_control(timing, slot, pc, turn.now),
+        }
         self.decide_branch(slot, turn.now, done.active & !done.mask);
         match done.next {
             Some(next) => {
@@ -311,34 +371,58 @@ impl Sm {
         true
     }
 
-    /// Issues a barrier at which whole warps wait for each other, where no technique acts. False for other instructions, of which nothing has happened.
+    /// Executes a branch by which lanes part, or that may be one of lanes that spin. Calls and returns are neither.
+    #[cold]
+    #[inline(never)]
+    fn branch_otherwise(&mut self, turn: &mut Turn, slot: Slot, pc: u32) -> Option<Computed> {
+        let (warp, state) = (&self.warps[slot], &self.homes[slot].state);
+        let prepared = &turn.kernel(warp).prepared;
+        // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
+        let apart = unsafe { state.branch_apart(&mut turn.share(warp).stepper, pc) };
+        // SAFETY: as above.
+        apart.or_else(|| unsafe { state.branch_back(prepared, pc) })
+    }
+
+    /// Issues a barrier, an end or another of the instructions that the executor tells the outcome of, where no technique acts.
+    #[inline(always)]
+    fn issue_control(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the loop without techniques runs only on hosts with these instructions.
+        return unsafe { self.issue_control_here(epoch, slot, pc) };
+        #[cfg(not(target_arch = "x86_64"))]
+        return self.issue_control_here(epoch, slot, pc);
+    }
+
+    #[cold]
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
-    fn issue_barrier_here(&mut self, turn: &mut Turn, slot: Slot, pc: u32) -> bool {
-        let warp = &self.warps[slot];
+    fn issue_control_here(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
+        let turn = &mut epoch.turn;
+        let (warp, state) = (&self.warps[slot], &self.homes[slot].state);
         let (timing, block, prepared) = (turn.timing(warp, pc), warp.block, &turn.kernel(warp).prepared);
         let resident = &mut turn.work.shares[warp.kernel as usize].residents[warp.resident as usize];
         // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
-        let done = unsafe { self.homes[slot].state.barrier(prepared, resident, warp.index as usize, pc) };
-        let Some((lanes, opens)) = done else { return false };
-        self.note_issue(slot, pc, lanes, timing);
-        self.start_unit::<false>(timing, slot, pc, turn.now);
-        self.lose_path(slot);
-        self.wait(slot, Stall::Barrier);
-        if opens {
-            self.pass_barriers(turn, block as usize, 1);
+        if let Some((lanes, opens)) = unsafe { state.barrier(prepared, resident, warp.index as usize, pc) } {
+            self.note_issue(slot, pc, lanes, timing);
+            self.start_control(timing, slot, pc, turn.now);
+            self.lose_path(slot);
+            self.wait(slot, Stall::Barrier);
+            if opens {
+                self.pass_barriers(turn, block as usize, 1);
+            }
+            return true;
         }
-        true
-    }
-
-    /// [`Sm::issue_barrier_here`] from where it is not known that the host has bit and vector instructions.
-    #[inline(always)]
-    fn issue_barrier(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the loop without techniques runs only on hosts with these instructions.
-        return unsafe { self.issue_barrier_here(&mut epoch.turn, slot, pc) };
-        #[cfg(not(target_arch = "x86_64"))]
-        return self.issue_barrier_here(&mut epoch.turn, slot, pc);
+        // SAFETY: as above.
+        if let Some(lanes) = unsafe { state.exit(resident, warp.index as usize, pc) } {
+            self.note_issue(slot, pc, lanes, timing);
+            self.start_control(timing, slot, pc, turn.now);
+            match lanes {
+                0 => self.go_on(turn, slot, pc),
+                _ => self.after_event(turn, slot, StepEvent::Exited),
+            }
+            return true;
+        }
+        self.issue_with_memory::<false>(epoch, slot, pc, None)
     }
 
     /// A branch is under way, whose guard did not hold for some lanes: nothing issues or is fetched until it is decided.
@@ -502,6 +586,38 @@ impl Sm {
         warp.reserve(&mut self.high[slot], timing, false);
         warp.in_flight += 1;
         self.events.push(start + u64::from(timing.latency), Event::Result { slot, pc });
+    }
+
+    /// Books a unit for a branch, a barrier or an end, which mostly have no operands and no result, where no technique acts.
+    #[inline(always)]
+    fn start_control(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
+        if timing.sources != 0 || timing.has_result {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the loop without techniques runs only on hosts with these instructions.
+            return unsafe { self.start_operands_first(timing, slot, pc, now) };
+            #[cfg(not(target_arch = "x86_64"))]
+            return self.start_operands_first(timing, slot, pc, now);
+        }
+        match self.units.takes_at_once(&mut self.rf.calendars, now + 1, timing) {
+            Some(start) => self.rf.hold_briefly(now, timing.pool, start),
+            None => {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: the loop without techniques runs only on hosts with these instructions.
+                unsafe {
+                    self.start_later(timing, now, now + 1)
+                };
+                #[cfg(not(target_arch = "x86_64"))]
+                self.start_later(timing, now, now + 1);
+            }
+        }
+        self.tally.issue.retired += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
+    fn start_operands_first(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
+        self.start_unit::<false>(timing, slot, pc, now);
     }
 
     /// Books operands and a unit where no technique acts; gives the cycle in which the unit starts.

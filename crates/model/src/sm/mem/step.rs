@@ -113,53 +113,77 @@ impl MemoryUnit {
         self.wake = self.next_start();
     }
 
-    /// The first instruction of the queue begins, if it is time, in the only slot, which is free, and without a technique: mostly with its only
-    /// transaction.
+    /// A cycle of the only slot, which is not blocked, where no technique acts: most instructions make a single transaction, or some with lines of global
+    /// memory. One that makes a single one is not kept in the slot.
     #[inline(always)]
-    fn begin(&mut self, now: u64, done: &mut Vec<Done>) {
-        let start = self.next_start();
-        if start > now {
-            self.wake = start;
-            return;
-        }
-        let entry = self.instructions.front();
-        match entry.first {
-            Part::Global { op, end: 1 } if entry.others.is_empty() => {
-                let requester = requester(entry, &self.flights);
-                match self.l1d.access_plainly(now, op, &entry.lines[0], requester) {
-                    Ok(answer) => {
-                        note(answer, entry, &mut self.flights, &mut self.latencies, done);
-                        self.counters.instructions += 1;
-                        self.counters.busy += 1;
-                        self.instructions.front_mut().lines.clear();
-                        self.leave_slot(now + 1);
-                    }
-                    Err(cause) => self.begin_blocked(now, cause),
+    fn work_plainly(&mut self, now: u64, done: &mut Vec<Done>) {
+        let Slot { entry: place, line, .. } = self.slots[0];
+        let is_new = place == NONE;
+        let entry = match is_new {
+            true => {
+                let start = self.next_start();
+                if start > now {
+                    self.wake = start;
+                    return;
                 }
+                self.instructions.front_mut()
             }
+            false => &mut self.instructions[place],
+        };
+        let (op, end) = match entry.first {
+            Part::Global { op, end } if entry.others.is_empty() => (op, end),
             Part::Shared { kind, passes, .. }
-                if kind != AccessKind::Atomic && entry.flight == FlightId::NONE =>
+                if is_new && kind != AccessKind::Atomic && entry.flight == FlightId::NONE =>
             {
-                self.begin_in_shared(now, kind == AccessKind::Load, passes, done);
+                return self.begin_in_shared(now, kind == AccessKind::Load, passes, done);
             }
-            _ => self.begin_other(now, done),
+            _ => return self.work_otherwise(now, done),
+        };
+        let number = if is_new { 0 } else { line };
+        let requester = requester(entry, &self.flights);
+        let answer = match self.l1d.access_plainly(now, op, &entry.lines[number as usize], requester) {
+            Ok(answer) => answer,
+            Err(cause) => return self.block(now, number, cause),
+        };
+        note(answer, entry, &mut self.flights, &mut self.latencies, done);
+        self.counters.busy += 1;
+        if number + 1 == end {
+            entry.lines.clear();
+            if is_new {
+                self.counters.instructions += 1;
+                return self.leave_slot(now + 1);
+            }
+            self.slots[0].entry = NONE;
+            self.slot_free = now + 1;
+            self.wake = self.next_start();
+        } else {
+            if is_new {
+                self.counters.instructions += 1;
+                self.slots[0] = Slot::new(self.instructions.pop(), now);
+            }
+            self.slots[0].line = number + 1;
+            (self.slot_free, self.wake) = (u64::MAX, now + 1);
         }
+        self.slots[0].until = now + 1;
     }
 
-    /// [`MemoryUnit::begin`] where the first transaction has to wait.
+    /// The transaction with the line of this number has to wait, of the instruction in the only slot or, if that is free, of the first of the queue.
     #[cold]
     #[inline(never)]
-    fn begin_blocked(&mut self, now: u64, cause: Cause) {
-        self.counters.instructions += 1;
+    fn block(&mut self, now: u64, line: u32, cause: Cause) {
+        if self.slots[0].entry == NONE {
+            self.counters.instructions += 1;
+            self.slots[0] = Slot::new(self.instructions.pop(), now);
+        }
         self.note_blocked(cause, 1);
-        let slot = Slot { blocked: Some(cause), ..Slot::new(self.instructions.pop(), now + 1) };
+        let slot = Slot { line, until: now + 1, blocked: Some(cause), ..self.slots[0] };
         (self.slots[0], self.is_blocked, self.slot_free) = (slot, true, u64::MAX);
         self.wake = self.slot_wake(&slot);
     }
 
-    /// [`MemoryUnit::begin`] for instructions that make several transactions, or unusual ones.
+    /// [`MemoryUnit::work_plainly`] for unusual instructions.
     #[inline(never)]
-    fn begin_other(&mut self, now: u64, done: &mut Vec<Done>) {
+    fn work_otherwise(&mut self, now: u64, done: &mut Vec<Done>) {
         let unit = self;
         in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
                                                now: u64,
@@ -188,15 +212,17 @@ impl MemoryUnit {
                                                outbox: &mut Outbox,
                                                done: &mut Vec<Done>|
          -> () {
+            let is_free = unit.slots[0].entry == NONE || unit.slots[0].until <= now;
             if unit.is_plain
-                && unit.slots[0].entry == NONE
+                && is_free
+                && !unit.is_blocked
                 && unit.constant.requests.len() | unit.texture.requests.len() == 0
             {
                 if !unit.l1d.requests.is_empty() {
                     unit.send_line(now, outbox);
                 }
                 (unit.accounted, unit.port_accounted) = (now + 1, now + 1);
-                return unit.begin(now, done);
+                return unit.work_plainly(now, done);
             }
             // Without requests and a blocked slot, there is nothing to account for.
             if unit.has_requests() {

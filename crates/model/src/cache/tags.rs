@@ -397,6 +397,42 @@ mod tests {
         assert!(tags.find(0).is_some() && tags.find(2).is_none());
     }
 
+    #[test]
+    fn a_line_that_comes_takes_the_place_that_one_is_reserved_at() {
+        let mut random = SplitMix64::new(5);
+        for ways in [1, 2, 4, 6] {
+            let mut both = [Tags::new(2, ways), Tags::new(2, ways)];
+            let mut reserved = Vec::new();
+            for _ in 0..4000 {
+                let line = u64::from(random.below(40));
+                match (random.below(8), both[0].find(line)) {
+                    (0, None) => {
+                        let places = both.each_mut().map(|tags| tags.reserve(line));
+                        assert_eq!(places[0], places[1]);
+                        reserved.extend(places[0].map(|(place, _)| place));
+                    }
+                    (1..5, None) => {
+                        let state = [State::Clean, State::Dirty][random.below(2) as usize];
+                        let taken = both[0].reserve(line);
+                        if let Some((place, _)) = taken {
+                            both[0].set_state(place, state);
+                        }
+                        assert_eq!(both[1].fill(line, state), taken);
+                    }
+                    (5, _) if let Some(place) = reserved.pop() => {
+                        both.iter_mut().for_each(|tags| tags.set_state(place, State::Clean));
+                    }
+                    (6, Some(place)) if both[0].state(place) != State::Reserved => {
+                        both.iter_mut().for_each(|tags| tags.set_state(place, State::Invalid));
+                    }
+                    (7, Some(place)) => both.iter_mut().for_each(|tags| tags.touch(place)),
+                    _ => {}
+                }
+                assert_eq!((&both[0].lines, &both[0].used), (&both[1].lines, &both[1].used));
+            }
+        }
+    }
+
     /// The published function, bit by bit.
     #[test]
     fn fermis_sets_are_those_that_were_published() {

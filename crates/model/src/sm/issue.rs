@@ -383,48 +383,6 @@ impl Sm {
         apart.or_else(|| unsafe { state.branch_back(prepared, pc) })
     }
 
-    /// Issues a barrier, an end or another of the instructions that the executor tells the outcome of, where no technique acts.
-    #[inline(always)]
-    fn issue_control(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the loop without techniques runs only on hosts with these instructions.
-        return unsafe { self.issue_control_here(epoch, slot, pc) };
-        #[cfg(not(target_arch = "x86_64"))]
-        return self.issue_control_here(epoch, slot, pc);
-    }
-
-    #[cold]
-    #[inline(never)]
-    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
-    fn issue_control_here(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
-        let turn = &mut epoch.turn;
-        let (warp, state) = (&self.warps[slot], &self.homes[slot].state);
-        let (timing, block, prepared) = (turn.timing(warp, pc), warp.block, &turn.kernel(warp).prepared);
-        let resident = &mut turn.work.shares[warp.kernel as usize].residents[warp.resident as usize];
-        // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
-        if let Some((lanes, opens)) = unsafe { state.barrier(prepared, resident, warp.index as usize, pc) } {
-            self.note_issue(slot, pc, lanes, timing);
-            self.start_control(timing, slot, pc, turn.now);
-            self.lose_path(slot);
-            self.wait(slot, Stall::Barrier);
-            if opens {
-                self.pass_barriers(turn, block as usize, 1);
-            }
-            return true;
-        }
-        // SAFETY: as above.
-        if let Some(lanes) = unsafe { state.exit(resident, warp.index as usize, pc) } {
-            self.note_issue(slot, pc, lanes, timing);
-            self.start_control(timing, slot, pc, turn.now);
-            match lanes {
-                0 => self.go_on(turn, slot, pc),
-                _ => self.after_event(turn, slot, StepEvent::Exited),
-            }
-            return true;
-        }
-        self.issue_with_memory::<false>(epoch, slot, pc, None)
-    }
-
     /// A branch is under way, whose guard did not hold for some lanes: nothing issues or is fetched until it is decided.
     #[inline(always)]
     fn decide_branch(&mut self, slot: Slot, now: u64, passing: u32) {
@@ -478,7 +436,7 @@ impl Sm {
 
     /// Issues an instruction that does more than compute on registers.
     #[inline(never)]
-    fn issue_with_memory<const TECHNIQUES: bool>(
+    pub(super) fn issue_with_memory<const TECHNIQUES: bool>(
         &mut self,
         epoch: &mut Epoch,
         slot: Slot,
@@ -540,7 +498,7 @@ impl Sm {
     }
 
     #[inline(always)]
-    fn note_issue(&mut self, slot: Slot, pc: u32, lane_count: u32, timing: &Timing) {
+    pub(super) fn note_issue(&mut self, slot: Slot, pc: u32, lane_count: u32, timing: &Timing) {
         self.tally.issue.issued += 1;
         self.tally.issue.constants += u64::from(timing.constants);
         self.tally.lanes[lane_count as usize] += 1;
@@ -557,7 +515,7 @@ impl Sm {
     /// A warp has executed the instruction at `pc` and may go on, wherever that is.
     #[cold]
     #[inline(never)]
-    fn go_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
+    pub(super) fn go_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
         // SAFETY: the warp is in its slot, and not borrowed.
         match unsafe { self.homes[slot].state.next_pc() } {
             Some(next) => {
@@ -590,7 +548,7 @@ impl Sm {
 
     /// Books a unit for a branch, a barrier or an end, which mostly have no operands and no result, where no technique acts.
     #[inline(always)]
-    fn start_control(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
+    pub(super) fn start_control(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
         if timing.sources != 0 || timing.has_result {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the loop without techniques runs only on hosts with these instructions.
@@ -713,7 +671,7 @@ impl Sm {
     /// What a step meant beyond going on.
     #[cold]
     #[inline(never)]
-    fn after_event(&mut self, turn: &mut Turn, slot: Slot, event: StepEvent) {
+    pub(super) fn after_event(&mut self, turn: &mut Turn, slot: Slot, event: StepEvent) {
         let warp = &self.warps[slot];
         if event == StepEvent::Deferred {
             turn.work.deferred.push(Deferred { cycle: turn.now, warp: slot.number() });

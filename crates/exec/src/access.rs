@@ -189,7 +189,7 @@ pub(crate) struct Reach<'m, P, const WIDE: bool> {
 impl<P: GlobalPort, const WIDE: bool> Reach<'_, P, WIDE> {
     /// Records an access of lanes in one region.
     #[inline(always)]
-    fn note(tally: &mut Tally, space: Space, base: u64, span: &Span, kind: AccessKind) {
+    pub(crate) fn note(tally: &mut Tally, space: Space, base: u64, span: &Span, kind: AccessKind) {
         if P::RECORDS {
             let &Span { mask, bytes, spread, .. } = span;
             tally.record.access = Access::Lanes(Lanes { space, bank: 0, base, mask, bytes, kind, spread });
@@ -216,7 +216,13 @@ impl<P: GlobalPort, const WIDE: bool> Reach<'_, P, WIDE> {
 
     /// [`Span::new`] with the instructions that there are.
     #[inline(always)]
-    fn span(host: *mut u8, guest: u64, Offsets(offsets): &Offsets, mask: u32, bytes: u32) -> Span<'_> {
+    pub(crate) fn span(
+        host: *mut u8,
+        guest: u64,
+        Offsets(offsets): &Offsets,
+        mask: u32,
+        bytes: u32,
+    ) -> Span<'_> {
         let spread = match WIDE {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host has the instructions.
@@ -268,7 +274,7 @@ impl<P: GlobalPort, const WIDE: bool> Reach<'_, P, WIDE> {
             let src = code.source(1, warp.rows, self.pool);
             let span = Self::span(window.host, window.guest, self.offsets, mask, u32::from(code.bytes));
             if self.tally.watch.on {
-                self.tally.watch.changed |= would_change(&span, code.shape, src);
+                self.tally.watch.changed |= would_change(&{ span }, code.shape, src);
             }
             self.port.store(&span, code.shape, src);
             Self::note(self.tally, Space::Global, window.guest, &span, AccessKind::Store);
@@ -280,14 +286,27 @@ impl<P: GlobalPort, const WIDE: bool> Reach<'_, P, WIDE> {
     unsafe fn in_shared(&mut self, warp: &Warp, shared: SharedSpan, code: &Code, mask: u32) -> bool {
         // SAFETY: as the caller promises.
         unsafe {
-            let address = code.source(0, warp.rows, self.pool);
+            Self::offsets_in_shared(code.source(0, warp.rows, self.pool), shared, code, mask, self.offsets)
+        }
+    }
+
+    /// Offsets into shared memory of lanes with these addresses. False: not all are in bounds.
+    #[inline(always)]
+    pub(crate) unsafe fn offsets_in_shared(
+        address: *const Row,
+        shared: SharedSpan,
+        code: &Code,
+        mask: u32,
+        out: &mut Offsets,
+    ) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
             let (add, bytes, len) = (code.off as u32, u32::from(code.bytes), u64::from(shared.bytes));
             match WIDE {
                 #[cfg(target_arch = "x86_64")]
-                true => Bounds::new(bytes, len).is_some_and(|bounds| {
-                    crate::wide::offsets32(&(*address).0, add, mask, bounds, self.offsets)
-                }),
-                _ => offsets32(address, add, mask, (bytes, len), self.offsets),
+                true => Bounds::new(bytes, len)
+                    .is_some_and(|bounds| crate::wide::offsets32(&(*address).0, add, mask, bounds, out)),
+                _ => offsets32(address, add, mask, (bytes, len), out),
             }
         }
     }
@@ -328,7 +347,7 @@ impl<P: GlobalPort, const WIDE: bool> Reach<'_, P, WIDE> {
             let src = code.source(1, warp.rows, self.pool);
             let span = Self::span(shared.host, window::SHARED, self.offsets, mask, u32::from(code.bytes));
             if self.tally.watch.on {
-                self.tally.watch.changed |= would_change(&span, code.shape, src);
+                self.tally.watch.changed |= would_change(&{ span }, code.shape, src);
             }
             scatter(&span, code.shape, src);
             Self::note(self.tally, Space::Shared, 0, &span, AccessKind::Store);
@@ -590,7 +609,8 @@ impl<P: GlobalPort> Machine<'_, P> {
                 AccessKind::Load => gather(&span, code.shape, warp.rows.add(code.dst as usize)),
                 AccessKind::Store => {
                     let src = self.source(warp, code, 1);
-                    self.tally.watch.changed |= self.tally.watch.on && would_change(&span, code.shape, src);
+                    self.tally.watch.changed |=
+                        self.tally.watch.on && would_change(&{ span }, code.shape, src);
                     scatter(&span, code.shape, src);
                 }
                 AccessKind::Atomic => self.shared_atomic(warp, block, pc, mask),

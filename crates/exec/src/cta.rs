@@ -7,7 +7,7 @@ use crate::access::SharedSpan;
 use crate::barrier::{BARRIERS, Barrier};
 use crate::engine::FIRST_LOOK;
 use crate::grid::Grid;
-use crate::image::{TRASH_PRED, TRASH_ROWS};
+use crate::image::{TRASH_PRED, TRASH_ROWS, UopKind};
 use crate::lanes::{Args, Level, Row};
 use crate::local::LocalMemory;
 use crate::options::CheckOptions;
@@ -246,11 +246,67 @@ impl Cta {
         }
         opened
     }
+
+    /// A warp comes to the barrier at `pc`, if that only lets threads wait for each other, and all lanes of the warp come to it together. Tells
+    /// whether it opens with that: then all that waited there go on. Otherwise nothing happens, and the barrier is a step like any other.
+    #[inline(always)]
+    pub(crate) fn comes_to_barrier(&mut self, grid: &Grid, warp: usize, pc: u32) -> Option<bool> {
+        let code = &grid.image.code[pc as usize];
+        if code.kind != UopKind::Bar {
+            return None;
+        }
+        let live = self.block.live(grid.per_thread);
+        let Cta { block, warps, .. } = self;
+        let this = &mut warps[warp];
+        let mask = this.splits.cur.mask & (this.preds[usize::from(code.guard)] ^ code.guard_flip);
+        let together = mask == this.splits.live && mask != 0 && this.splits.others.is_empty();
+        if !together || this.splits.broken || block.shadow.is_some() || !only_waits(grid, pc) {
+            return None;
+        }
+        let lane = mask.trailing_zeros() as usize % 32;
+        // SAFETY: operands were checked when the program was decoded.
+        let [number, threads] =
+            [0, 1].map(|source| unsafe { (*code.source(source, this.rows, grid.pool())).0[lane] });
+        if number as usize >= BARRIERS || threads % 32 != 0 {
+            return None;
+        }
+        let arriving = if grid.per_thread { mask.count_ones() } else { 32 };
+        let barrier = &mut block.barriers[number as usize];
+        barrier.arrive(arriving, threads, None);
+        if !barrier.is_complete(live) {
+            block.reached |= 1 << number;
+            this.splits.block_all(pc + 1, Wait::Barrier(number as u8));
+            return Some(false);
+        }
+        let opened = std::mem::take(barrier);
+        block.reached &= !(1 << number);
+        this.splits.go(pc + 1);
+        for (index, other) in warps.iter_mut().enumerate() {
+            if index != warp {
+                release(grid, other, number as u8, &opened);
+            }
+        }
+        Some(true)
+    }
+}
+
+/// Whether the barrier at `pc` only lets threads wait for each other.
+#[inline(always)]
+fn only_waits(grid: &Grid, pc: u32) -> bool {
+    let (uop, code) = (&grid.image.uops[pc as usize], &grid.image.code[pc as usize]);
+    uop.sub == Sub::Bar(BarKind::Sync) && code.pdst[0] == TRASH_PRED
 }
 
 /// Gives the lanes that wait at a barrier its result and releases them.
 fn release(grid: &Grid, warp: &mut Warp, number: u8, barrier: &Barrier) {
     let wait = Wait::Barrier(number);
+    if let [only] = warp.splits.others.as_slice()
+        && only.wait == wait
+        && warp.splits.cur.mask == 0
+        && only_waits(grid, only.pc - 1)
+    {
+        return warp.splits.resume_all();
+    }
     for index in 0..warp.splits.others.len() {
         let Split { pc, mask, wait: waits_for, .. } = warp.splits.others[index];
         if waits_for != wait {

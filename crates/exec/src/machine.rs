@@ -14,7 +14,6 @@ use crate::options::Services;
 use crate::port::GlobalPort;
 use crate::record::Record;
 use crate::spin::Loop;
-use crate::split::{Path, Step};
 use crate::stats::PcCount;
 
 /// Outcome of a step.
@@ -208,16 +207,15 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     if mask == active {
                         warp.splits.go(code.target);
                         if code.target <= pc && active != warp.splits.live {
-                            self.look_around(warp, pc, active);
+                            look_around(self.grid, warp, pc, active);
                         }
                     } else if mask == 0 {
                         warp.splits.cur.spins &= code.target > pc;
                         warp.splits.go(pc + 1);
                     } else {
                         self.tally.divergent_branches += 1;
-                        let taken = Path { pc: code.target, mask, step: Step::Jump };
-                        let passed = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
-                        warp.splits.fork(&[taken, passed], code.reconv);
+                        let paths = [(code.target, mask), (pc + 1, active & !mask)];
+                        warp.splits.fork_in_two(paths, code.reconv);
                     }
                     return if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go };
                 }
@@ -293,22 +291,6 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
             warp.splits.notify();
         }
         event
-    }
-
-    /// All lanes of a split took a backward branch: if it spins, other splits run.
-    #[cold]
-    fn look_around(&mut self, warp: &mut Warp, pc: u32, active: u32) {
-        if warp.splits.cur.mask != active {
-            return;
-        }
-        let image = self.grid.image;
-        // SAFETY: `rows` points at this many rows of the block the warp belongs to.
-        let registers = unsafe { std::slice::from_raw_parts(warp.rows, image.program().registers as usize) };
-        let target = image.code[pc as usize].target;
-        let polls = || image.uops[target as usize..pc as usize].iter().any(polls);
-        if Loop::goes_around(warp, pc, registers, self.grid.spins, polls) {
-            warp.splits.give_way();
-        }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -427,6 +409,22 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
 /// Whether an instruction can poll memory.
 fn polls(uop: &Uop) -> bool {
     uop.op == Op::Atom || uop.op == Op::Ld && uop.mem.order != Order::Weak
+}
+
+/// All lanes of a split, `active`, took the backward branch at `pc`: if it spins, other splits run.
+#[cold]
+pub(crate) fn look_around(grid: &Grid, warp: &mut Warp, pc: u32, active: u32) {
+    if warp.splits.cur.mask != active {
+        return;
+    }
+    let image = grid.image;
+    // SAFETY: `rows` points at this many rows of the block the warp belongs to.
+    let registers = unsafe { std::slice::from_raw_parts(warp.rows, image.program().registers as usize) };
+    let target = image.code[pc as usize].target;
+    let polls = || image.uops[target as usize..pc as usize].iter().any(polls);
+    if Loop::goes_around(warp, pc, registers, grid.spins, polls) {
+        warp.splits.give_way();
+    }
 }
 
 /// Executes a lane kernel and merges its predicate results.

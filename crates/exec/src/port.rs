@@ -75,7 +75,9 @@ fn in_halves(offsets: &[u32; 32], step: u32) -> bool {
     strays == 0
 }
 
-/// Addresses of the lanes of one access: all inside of one allocation, in bounds and aligned.
+/// Addresses of the lanes of one access: all inside of one allocation, in bounds and aligned. Functions that are not inlined get a copy, so that it stays
+/// in the host's registers where they are not called.
+#[derive(Clone, Copy)]
 pub struct Span<'a> {
     /// Host address of the start of the allocation.
     pub host: *mut u8,
@@ -186,13 +188,13 @@ pub(crate) unsafe fn gather(span: &Span, shape: Shape, dst: *mut Row) {
             Shape::Words(2) => gather_words::<2>(span, dst),
             Shape::Words(4) => gather_words::<4>(span, dst),
             Shape::Words(_) => gather_words::<8>(span, dst),
-            Shape::Narrow { bytes, count, signed } => gather_narrow(span, bytes, count, signed, dst),
+            Shape::Narrow { bytes, count, signed } => gather_narrow(&{ *span }, bytes, count, signed, dst),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn gather_word(span: &Span, dst: *mut Row) {
+pub(crate) unsafe fn gather_word(span: &Span, dst: *mut Row) {
     let at = span.offsets;
     // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
@@ -316,13 +318,13 @@ pub(crate) unsafe fn scatter(span: &Span, shape: Shape, src: *const Row) {
             Shape::Words(2) => scatter_words::<2>(span, src),
             Shape::Words(4) => scatter_words::<4>(span, src),
             Shape::Words(_) => scatter_words::<8>(span, src),
-            Shape::Narrow { bytes, count, .. } => scatter_narrow(span, bytes, count, src),
+            Shape::Narrow { bytes, count, .. } => scatter_narrow(&{ *span }, bytes, count, src),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn scatter_word(span: &Span, src: *const Row) {
+pub(crate) unsafe fn scatter_word(span: &Span, src: *const Row) {
     let at = span.offsets;
     // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {

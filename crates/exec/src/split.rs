@@ -200,6 +200,27 @@ impl Splits {
         self.arrive();
     }
 
+    /// [`Splits::fork`] of a branch: places and lanes of those that take it and of those that pass.
+    #[inline(always)]
+    pub(crate) fn fork_in_two(&mut self, [taken, passed]: [(u32, u32); 2], reconv: u32) {
+        let both_meet = taken.0 == reconv && passed.0 == reconv;
+        if reconv == NO_PC || both_meet || !self.cur.frames.is_empty() {
+            let paths = [taken, passed].map(|(pc, mask)| Path { pc, mask, step: Step::Jump });
+            return self.fork(&paths, reconv);
+        }
+        let join = self.join_at(reconv, 0);
+        let ((pc, mask), other) = if passed.0 == reconv { (taken, passed) } else { (passed, taken) };
+        if other.0 == reconv {
+            self.joins[join as usize].arrived |= other.1;
+        } else {
+            let (wait, spins, frames) = (Wait::Ready, false, Vec::new());
+            self.others.push(Split { pc: other.0, mask: other.1, join, wait, spins, frames });
+        }
+        (self.cur.pc, self.cur.mask, self.cur.join) = (pc, mask, join);
+        self.cur.spins = false;
+        self.stop = reconv;
+    }
+
     /// The join of the current split, if it is at that place, or else a new one inside of it. A loop that lanes leave one by one
     /// reuses the join of the first one, so that joins nest only as deep as the program does.
     fn join_at(&mut self, pc: u32, depth: usize) -> u32 {
@@ -273,6 +294,27 @@ impl Splits {
         self.arrive();
     }
 
+    /// [`Splits::block`] where all lanes that have not exited run together: no other can run.
+    #[inline(always)]
+    pub(crate) fn block_all(&mut self, pc: u32, wait: Wait) {
+        debug_assert!(self.others.is_empty() && self.cur.mask == self.live);
+        let frames = std::mem::take(&mut self.cur.frames);
+        self.others.push(Split { pc, wait, frames, ..self.cur });
+        self.cur.mask = 0;
+        self.stop = NO_PC;
+    }
+
+    /// The only split, which waited, becomes ready and runs.
+    #[inline(always)]
+    pub(crate) fn resume_all(&mut self) {
+        debug_assert!(self.cur.mask == 0 && self.others.len() == 1);
+        if let Some(split) = self.others.pop() {
+            self.cur = Split { wait: Wait::Ready, ..split };
+            self.refresh();
+            self.go(self.cur.pc);
+        }
+    }
+
     /// Separates `mask` from the current split without a new join: it stays at `pc`, ready to run later.
     pub(crate) fn set_aside(&mut self, mask: u32, pc: u32) {
         self.cur.mask &= !mask;
@@ -286,6 +328,10 @@ impl Splits {
         self.live &= !mask;
         self.cur.mask &= !mask;
         self.cur.pc = pc;
+        if self.live == 0 && self.cur.join == NO_JOIN && self.others.is_empty() {
+            self.stop = NO_PC;
+            return;
+        }
         let mut index = self.cur.join;
         while index != NO_JOIN {
             let join = &mut self.joins[index as usize];
@@ -312,5 +358,61 @@ impl Splits {
 
     pub(crate) fn is_waiting(&self) -> bool {
         self.others.iter().any(|split| split.wait != Wait::Ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpwatt_base::SplitMix64;
+
+    use super::*;
+
+    type State = (Split, u32, Vec<Split>, Vec<Join>, Vec<u32>);
+
+    fn state(splits: &Splits) -> State {
+        let Splits { cur, stop, others, joins, unused, .. } = splits;
+        (cur.clone(), *stop, others.clone(), joins.clone(), unused.clone())
+    }
+
+    #[test]
+    fn branches_fork_as_any_paths_do() {
+        let mut random = SplitMix64::new(3);
+        for round in 0..2000 {
+            let per_thread = random.below(2) == 0;
+            let mut both = [Splits::new(!0, per_thread), Splits::new(!0, per_thread)];
+            for _ in 0..12 {
+                let cur = both[0].cur.clone();
+                let mask = cur.mask & random.next_u64() as u32;
+                if mask == 0 || mask == cur.mask {
+                    both.iter_mut().for_each(|splits| splits.go(cur.pc + 1));
+                    continue;
+                }
+                let target = cur.pc + 1 + random.below(4);
+                let reconv = if random.below(5) == 0 { NO_PC } else { target + random.below(3) };
+                let paths = [(target, mask), (cur.pc + 1, cur.mask & !mask)];
+                both[0].fork_in_two(paths, reconv);
+                both[1].fork(&paths.map(|(pc, mask)| Path { pc, mask, step: Step::Jump }), reconv);
+                assert_eq!(state(&both[0]), state(&both[1]), "round {round}");
+                if both[0].cur.mask == 0 {
+                    break;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_warp_that_waits_as_a_whole_goes_on_as_any_split_does() {
+        for per_thread in [false, true] {
+            let mut both = [Splits::new(0xffff, per_thread), Splits::new(0xffff, per_thread)];
+            let wait = Wait::Barrier(2);
+            both[0].block_all(7, wait);
+            both[1].block(7, wait);
+            assert_eq!(state(&both[0]), state(&both[1]));
+            both[0].resume_all();
+            both[1].wake(wait);
+            both[1].resume();
+            assert_eq!(state(&both[0]), state(&both[1]));
+            assert_eq!((both[0].cur.pc, both[0].cur.mask), (7, 0xffff));
+        }
     }
 }

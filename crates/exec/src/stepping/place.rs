@@ -8,13 +8,14 @@ use warpwatt_memory::DeviceMemory;
 use super::port::EpochPort;
 use super::{Access, Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Stepper};
 use crate::access::{Reach, SharedSpan};
-use crate::cta::Warp;
+use crate::cta::{Cta, Warp};
+use crate::fault::AccessKind;
 use crate::image::{Code, UopKind};
 use crate::lanes::Row;
-use crate::machine::{State, compute};
-use crate::split::{Path, Step};
+use crate::machine::{State, compute, look_around};
+use crate::port::{Shape, gather_word, scatter_word, would_change};
 use crate::stats::PcCount;
-use warpwatt_isa::Uop;
+use warpwatt_isa::{Space, Uop, window};
 
 /// The parts of a warp of a resident block that most instructions touch.
 ///
@@ -179,11 +180,88 @@ impl WarpPlace {
             self.count(pc, active.count_ones());
             warp.issued += 1;
             stepper.state.tally.divergent_branches += 1;
-            let taken = Path { pc: code.target, mask, step: Step::Jump };
-            let passed = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
-            warp.splits.fork(&[taken, passed], code.reconv);
+            warp.splits.fork_in_two([(code.target, mask), (pc + 1, active & !mask)], code.reconv);
             Some(Computed { pc, active, mask, lanes: mask.count_ones(), next: self.next_pc() })
         }
+    }
+
+    /// Executes the instruction at `pc` if it is a backward branch that all active lanes take, and others of the warp are elsewhere: they may spin. If
+    /// not, nothing happens. `prepared` must be the launch of the place.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(never)]
+    pub unsafe fn branch_back(&self, prepared: &Prepared, pc: u32) -> Option<Computed> {
+        debug_assert_eq!(self.code, prepared.grid.image.code.as_ptr());
+        // SAFETY: as the caller promises.
+        unsafe {
+            let code = &*self.code.add(pc as usize);
+            let warp = &mut *self.warp;
+            let (active, mask) = (warp.splits.cur.mask, self.next_mask(pc));
+            if code.kind != UopKind::Bra || mask == 0 || mask != active || code.target > pc {
+                return None;
+            }
+            let lanes = active.count_ones();
+            self.count(pc, lanes);
+            warp.issued += 1;
+            warp.splits.go(code.target);
+            if active != warp.splits.live {
+                look_around(&prepared.grid, warp, pc, active);
+            }
+            Some(Computed { pc, active, mask, lanes, next: self.next_pc() })
+        }
+    }
+
+    /// Executes the instruction at `pc` if it is a barrier that only lets threads wait for each other, and that all lanes of the warp come to together.
+    /// Tells how many these are, and whether the barrier opens with them: then all that waited there may go on. Otherwise nothing happens, and
+    /// [`Stepper::step_with_memory`] is to be called. Launch, block and the warp's number in it must be those of the place.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn barrier(
+        &self,
+        prepared: &Prepared,
+        cta: &mut Resident,
+        warp: usize,
+        pc: u32,
+    ) -> Option<(u32, bool)> {
+        debug_assert_eq!(self.warp.cast_const(), &raw const cta.cta.warps[warp]);
+        let lanes = cta.cta.warps[warp].splits.live.count_ones();
+        let opens = cta.cta.comes_to_barrier(&prepared.grid, warp, pc)?;
+        cta.cta.warps[warp].issued += 1;
+        // SAFETY: as the caller promises.
+        unsafe { self.count(pc, lanes) };
+        Some((lanes, opens))
+    }
+
+    /// Executes the instruction at `pc` if lanes end with it, and nothing of the warp waits elsewhere. Tells how many these are. Otherwise nothing
+    /// happens, and [`Stepper::step_with_memory`] is to be called. Block and the warp's number in it must be those of the place.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn exit(&self, cta: &mut Resident, warp: usize, pc: u32) -> Option<u32> {
+        debug_assert_eq!(self.warp.cast_const(), &raw const cta.cta.warps[warp]);
+        // SAFETY: as the caller promises.
+        let (code, mask) = unsafe { (&*self.code.add(pc as usize), self.next_mask(pc)) };
+        let Cta { block, warps, .. } = &mut cta.cta;
+        let warp = &mut warps[warp];
+        if code.kind != UopKind::Exit || block.shadow.is_some() || !warp.splits.others.is_empty() {
+            return None;
+        }
+        let lanes = mask.count_ones();
+        // SAFETY: as above.
+        unsafe { self.count(pc, lanes) };
+        warp.issued += 1;
+        if mask == 0 {
+            warp.splits.go(pc + 1);
+        } else {
+            warp.splits.exit(mask, pc + 1);
+            block.live_threads -= lanes;
+            block.live_warps -= u32::from(warp.is_done());
+        }
+        Some(lanes)
     }
 
     /// Executes the instruction at `pc` if it is a load or store of shared or global memory whose lanes are all in one place that is known, as most are, or
@@ -205,11 +283,71 @@ impl WarpPlace {
         debug_assert_eq!(self.counts.cast_const(), stepper.state.counts.as_ptr());
         // SAFETY: as the caller promises; the stepper knows what the host has.
         unsafe {
-            match stepper.wide {
+            let code = &*self.code.add(pc as usize);
+            match (stepper.wide, code.shape, code.kind) {
                 #[cfg(target_arch = "x86_64")]
-                true => self.access_avx2(stepper, memory, log, pc, cycle),
+                (true, Shape::Words(1), UopKind::LdShared) => self.word_in_shared::<false>(stepper, pc),
+                #[cfg(target_arch = "x86_64")]
+                (true, Shape::Words(1), UopKind::StShared) => self.word_in_shared::<true>(stepper, pc),
+                #[cfg(target_arch = "x86_64")]
+                (true, ..) => self.access_avx2(stepper, memory, log, pc, cycle),
                 _ => self.access_plain(stepper, memory, log, pc, cycle),
             }
+        }
+    }
+
+    /// [`WarpPlace::access`] of a word of shared memory in each lane, in a function of its own: it is the most frequent one, and needs the least.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn word_in_shared<const STORES: bool>(&self, stepper: &mut Stepper, pc: u32) -> Option<Accessed> {
+        type Here<'p> = Reach<'p, EpochPort<'p>, true>;
+        // SAFETY: as the caller promises; offsets are used after they were checked against shared memory.
+        unsafe {
+            let code = &*self.code.add(pc as usize);
+            let warp = &mut *self.warp;
+            let mask = self.next_mask(pc);
+            let State { offsets, tally, .. } = &mut stepper.state;
+            if mask == 0 {
+                tally.record.access = Access::None;
+                return Some(self.pass(pc, mask, STORES));
+            }
+            let address = code.source(0, warp.rows, self.pool);
+            if !Here::offsets_in_shared(address, self.shared, code, mask, offsets) {
+                return None;
+            }
+            let span = Here::span(self.shared.host, window::SHARED, offsets, mask, 4);
+            if STORES {
+                let src = code.source(1, warp.rows, self.pool);
+                if tally.watch.on {
+                    tally.watch.changed |= would_change(&{ span }, code.shape, src);
+                }
+                scatter_word(&span, src);
+                Here::note(tally, Space::Shared, 0, &span, AccessKind::Store);
+            } else {
+                gather_word(&span, warp.rows.add(code.dst as usize));
+                Here::note(tally, Space::Shared, 0, &span, AccessKind::Load);
+            }
+            Some(self.pass(pc, mask, STORES))
+        }
+    }
+
+    /// The warp has executed the load or store at `pc` with some lanes.
+    #[inline(always)]
+    unsafe fn pass(&self, pc: u32, mask: u32, stores: bool) -> Accessed {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let warp = &mut *self.warp;
+            self.count(pc, mask.count_ones());
+            warp.issued += 1;
+            if stores {
+                warp.around.stored = true;
+                warp.splits.cur.spins = false;
+            }
+            warp.splits.go(pc + 1);
+            if stores && warp.splits.cur.mask != 0 && !warp.splits.others.is_empty() {
+                warp.splits.notify();
+            }
+            Accessed { mask, goes_straight_on: self.next_pc() == Some(pc + 1) }
         }
     }
 
@@ -281,19 +419,7 @@ impl WarpPlace {
                     return None;
                 }
             }
-            let lanes = mask.count_ones();
-            self.count(pc, lanes);
-            warp.issued += 1;
-            if stores {
-                warp.around.stored = true;
-                warp.splits.cur.spins = false;
-            }
-            warp.splits.go(pc + 1);
-            if stores && warp.splits.cur.mask != 0 && !warp.splits.others.is_empty() {
-                warp.splits.notify();
-            }
-            let goes_straight_on = self.next_pc() == Some(pc + 1);
-            Some(Accessed { mask, goes_straight_on })
+            Some(self.pass(pc, mask, stores))
         }
     }
 

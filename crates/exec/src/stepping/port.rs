@@ -27,7 +27,7 @@ impl GlobalPort for EpochPort<'_> {
 
     #[inline(always)]
     fn must_wait(&self, span: &Span) -> bool {
-        self.log.has_atomics() && self.log.may_hold(span) && self.log.holds_atomic(span)
+        self.log.has_atomics() && self.log.may_hold(span) && self.log.holds_atomic(&{ *span })
     }
 
     #[inline(always)]
@@ -35,7 +35,7 @@ impl GlobalPort for EpochPort<'_> {
         // SAFETY: passed on as the caller promises (see `GlobalPort`).
         unsafe {
             if self.log.has_stores() && self.log.may_hold(span) {
-                self.log.load_through(span, shape, dst);
+                self.log.load_through(&{ *span }, shape, dst);
             } else {
                 gather(span, shape, dst);
             }

@@ -269,6 +269,22 @@ impl Tags {
         (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way))
     }
 
+    /// The same for any number of ways, where four are the most frequent.
+    #[inline(always)]
+    fn oldest_of_few(&self, line: u64) -> Option<(usize, u64)> {
+        if self.ways != 4 {
+            return self.oldest(line);
+        }
+        let first = self.set(line).start;
+        let &[a, b, c, d] = self.used[first..].first_chunk::<4>()?;
+        let least = a.min(b).min(c.min(d));
+        let way = match least {
+            0 => ([a, b, c].iter().take_while(|&&used| used != 0).count() as u64) << WAY_SHIFT,
+            _ => least & WAY,
+        };
+        (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way))
+    }
+
     #[inline(always)]
     fn content(&self, place: usize) -> Option<Evicted> {
         match State::of(self.used[place]) {
@@ -307,6 +323,18 @@ impl Tags {
         self.holds = true;
         self.uses += USE;
         self.used[place] = self.uses | way | RESERVED | State::Reserved as u64;
+    }
+
+    /// A line comes, and takes the least recently used place of its set that is not reserved. `None` when all are.
+    #[inline(always)]
+    pub fn fill(&mut self, line: u64, state: State) -> Option<(LineId, Option<Evicted>)> {
+        let (place, way) = self.oldest_of_few(line)?;
+        let evicted = self.content(place);
+        self.lines[place] = line;
+        self.holds = true;
+        self.uses += USE;
+        self.used[place] = self.uses | way | state as u64;
+        Some((LineId(place as u32), evicted))
     }
 
     /// A line comes without having been asked for, and is clean. It is used if it is there, and takes no place of a dirty line.
@@ -415,6 +443,42 @@ mod tests {
         tags.touch(tags.find(0).expect("there"));
         assert_eq!(fill(&mut tags, 4), Some(Evicted { line: 2, dirty: false }));
         assert!(tags.find(0).is_some() && tags.find(2).is_none());
+    }
+
+    #[test]
+    fn a_line_that_comes_takes_the_place_that_one_is_reserved_at() {
+        let mut random = SplitMix64::new(5);
+        for ways in [1, 2, 4, 6] {
+            let mut both = [Tags::new(2, ways), Tags::new(2, ways)];
+            let mut reserved = Vec::new();
+            for _ in 0..4000 {
+                let line = u64::from(random.below(40));
+                match (random.below(8), both[0].find(line)) {
+                    (0, None) => {
+                        let places = both.each_mut().map(|tags| tags.reserve(line));
+                        assert_eq!(places[0], places[1]);
+                        reserved.extend(places[0].map(|(place, _)| place));
+                    }
+                    (1..5, None) => {
+                        let state = [State::Clean, State::Dirty][random.below(2) as usize];
+                        let taken = both[0].reserve(line);
+                        if let Some((place, _)) = taken {
+                            both[0].set_state(place, state);
+                        }
+                        assert_eq!(both[1].fill(line, state), taken);
+                    }
+                    (5, _) if let Some(place) = reserved.pop() => {
+                        both.iter_mut().for_each(|tags| tags.set_state(place, State::Clean));
+                    }
+                    (6, Some(place)) if both[0].state(place) != State::Reserved => {
+                        both.iter_mut().for_each(|tags| tags.set_state(place, State::Invalid));
+                    }
+                    (7, Some(place)) => both.iter_mut().for_each(|tags| tags.touch(place)),
+                    _ => {}
+                }
+                assert_eq!((&both[0].lines, &both[0].used), (&both[1].lines, &both[1].used));
+            }
+        }
     }
 
     /// The published function, bit by bit.

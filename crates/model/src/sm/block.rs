@@ -182,12 +182,18 @@ impl Sm {
         let BlockSlot { kernel, resident, .. } = self.blocks[block];
         let resident = &mut turn.work.shares[kernel as usize].residents[resident as usize];
         let opened = resident.open_barriers(&turn.kernels.all[kernel as usize].prepared);
-        if opened == 0 {
-            return;
+        if opened != 0 {
+            self.pass_barriers(turn, block, opened);
         }
+    }
+
+    /// So many barriers of a block have opened: its warps go on a little later.
+    #[inline(always)]
+    pub(super) fn pass_barriers(&mut self, turn: &mut Turn, block: usize, opened: u64) {
+        let kernel = self.blocks[block].kernel as usize;
         self.tally.issue.barriers += opened;
         turn.work.progress += opened;
-        turn.work.shares[kernel as usize].barriers += opened;
+        turn.work.shares[kernel].barriers += opened;
         for i in 0..self.blocks[block].slots.len() {
             let slot = self.blocks[block].slots[i];
             let warp = &self.warps[slot];
@@ -197,17 +203,21 @@ impl Sm {
             }
             self.tell_late(turn, slot);
             let warp = &self.warps[slot];
-            let resident = &turn.work.shares[kernel as usize].residents[warp.resident as usize];
             if warp.pc().is_none() && warp.waits_for(Stall::Barrier) {
-                let Some(pc) = resident.warp_pc(warp.index as usize) else { continue };
+                // SAFETY: the warp is in its slot, and not borrowed.
+                let Some(pc) = (unsafe { self.homes[slot].state.next_pc() }) else { continue };
                 self.go_to(slot, pc);
-                self.hold(slot, turn.now, self.spec.barrier_cycles, Stall::Barrier);
-                self.evaluate(turn, slot);
+                match self.spec.barrier_cycles {
+                    0 => self.evaluate(turn, slot),
+                    // It still waits for the same.
+                    cycles => self.hold(slot, turn.now, cycles, Stall::Barrier),
+                }
             }
         }
     }
 
     /// Lets nothing of a warp issue for some cycles.
+    #[inline(always)]
     pub(super) fn hold(&mut self, slot: Slot, now: u64, cycles: u64, why: Stall) {
         if cycles != 0 {
             let warp = &mut self.warps[slot];

@@ -114,7 +114,12 @@ impl Sm {
         let now = epoch.turn.now;
         self.come_to(now);
         if epoch.outside <= now {
-            self.take_from_outside(epoch);
+            match TECHNIQUES {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: the loop without techniques runs only on hosts with these instructions.
+                false => unsafe { self.take_from_outside_plainly(epoch) },
+                _ => self.take_from_outside(epoch),
+            }
         }
         if self.mem.second.next() <= now {
             self.take_from_second_level(&mut epoch.turn);
@@ -244,13 +249,51 @@ impl Sm {
             self.start_blocks(&mut epoch.turn);
         }
         while let Some(packet) = epoch.inbox.peek(now) {
-            if matches!(packet.client, Client::Instruction | Client::Constant) {
-                self.mem.second.fill(packet);
-            }
-            self.answered(&mut epoch.turn, packet);
+            self.answered_from_outside(&mut epoch.turn, packet);
             epoch.inbox.drop_next(now);
         }
         epoch.outside = epoch.inbox.next().min(epoch.turn.work.next_start());
+    }
+
+    /// [`Sm::take_from_outside`] where no technique acts: the way of a line from the network to the result of the only instruction that waits for it.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn take_from_outside_plainly(&mut self, epoch: &mut Epoch) {
+        let now = epoch.turn.now;
+        if epoch.turn.work.next_start() <= now {
+            self.start_blocks(&mut epoch.turn);
+        }
+        while let Some(packet) = epoch.inbox.peek(now) {
+            if packet.client == Client::L1d {
+                self.mem.fill_here(now, packet, Client::L1d, &mut self.done);
+                match *self.done.as_slice() {
+                    [] => {}
+                    [Done { at, token }] if at <= now => {
+                        self.done.clear();
+                        self.data_here::<false>(&mut epoch.turn, token);
+                    }
+                    _ => self.follow_memory(&mut epoch.turn),
+                }
+                if self.mem.has_woken() {
+                    self.follow_memory(&mut epoch.turn);
+                }
+            } else {
+                self.answered_from_outside(&mut epoch.turn, packet);
+            }
+            epoch.inbox.drop_next(now);
+        }
+        epoch.outside = epoch.inbox.next().min(epoch.turn.work.next_start());
+    }
+
+    /// A reply from L2.
+    #[inline(never)]
+    fn answered_from_outside(&mut self, turn: &mut Turn, packet: &Packet) {
+        if matches!(packet.client, Client::Instruction | Client::Constant) {
+            self.mem.second.fill(packet);
+        }
+        self.answered(turn, packet);
     }
 
     /// Starts the next block, which is due, and all others that start by now.

@@ -85,16 +85,20 @@ impl Sm {
             Event::Data { op } => self.data(turn, op),
             Event::Moved { slot, register } => self.moved(turn, slot, register),
             Event::MoveWritten { slot, register } => self.move_written(turn, slot, register),
-            Event::Wake { slot } => {
-                let warp = &mut self.warps[slot];
-                if warp.held_until <= turn.now {
-                    warp.branches = false;
-                    self.fetch.update(slot, warp);
-                    // After a jump it still waits, for its instructions now.
-                    if !warp.still_fetches() {
-                        self.evaluate(turn, slot);
-                    }
-                }
+            Event::Wake { slot } => self.wake_up(turn, slot),
+        }
+    }
+
+    /// A warp that was held may go on.
+    #[inline(always)]
+    fn wake_up(&mut self, turn: &mut Turn, slot: Slot) {
+        let warp = &mut self.warps[slot];
+        if warp.held_until <= turn.now {
+            warp.branches = false;
+            self.fetch.update(slot, warp);
+            // After a jump it still waits, for its instructions now.
+            if !warp.still_fetches() && warp.is_live() {
+                self.evaluate_here(turn, slot);
             }
         }
     }
@@ -102,8 +106,13 @@ impl Sm {
     /// The reply of memory to an instruction is there.
     #[inline(never)]
     pub(super) fn data(&mut self, turn: &mut Turn, op: u32) {
+        self.data_here::<true>(turn, op);
+    }
+
+    #[inline(always)]
+    pub(super) fn data_here<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, op: u32) {
         let MemoryOp { slot, pc } = MemoryOp::of(op);
-        self.result::<true>(turn, slot, pc, true);
+        self.result::<TECHNIQUES>(turn, slot, pc, true);
     }
 
     /// [`Sm::data`] from where it is not known whether techniques act.
@@ -122,8 +131,7 @@ impl Sm {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn data_with_bit_instructions(&mut self, turn: &mut Turn, op: u32) {
-        let MemoryOp { slot, pc } = MemoryOp::of(op);
-        self.result::<false>(turn, slot, pc, true);
+        self.data_here::<false>(turn, op);
     }
 
     /// Instructions arrive in buffers.

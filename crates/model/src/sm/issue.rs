@@ -2,7 +2,7 @@
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
 use warpwatt_base::opaque;
-use warpwatt_exec::stepping::{Access, Accessed, NextLanes, Now, StepEvent};
+use warpwatt_exec::stepping::{Access, Accessed, Computed, NextLanes, Now, StepEvent};
 
 use super::cycle::Epoch;
 use super::decode::{CollectorPool, Effect, Timing, Unit};
@@ -114,38 +114,102 @@ impl Sm {
             }
             return true;
         }
+        let effect = timing.effect;
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the loop without techniques runs only on hosts with these instructions.
-        return unsafe { self.issue_other_with_bit_instructions(epoch, scheduler, rank, candidates) };
+        return unsafe {
+            match effect {
+                Effect::Load | Effect::Store => {
+                    self.issue_access_here(epoch, slot, scheduler, rank, candidates)
+                }
+                Effect::Branch => self.issue_branch_here(epoch, slot, scheduler, rank, candidates),
+                _ => self.issue_other_here(epoch, slot, scheduler, rank, candidates),
+            }
+        };
         #[cfg(not(target_arch = "x86_64"))]
-        return self.issue_chosen(epoch, scheduler, rank, candidates);
+        return self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            sm.issue_other::<false>(epoch, slot, pc, None)
+        });
     }
 
-    /// [`Sm::issue_chosen`] compiled with the host's bit and vector instructions.
+    /// [`Sm::issue_chosen`] for loads and stores, compiled with the host's bit and vector instructions.
     #[cold]
     #[inline(never)]
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn issue_other_with_bit_instructions(
+    fn issue_access_here(
         &mut self,
         epoch: &mut Epoch,
+        slot: Slot,
         scheduler: u8,
         rank: u8,
         candidates: u64,
     ) -> bool {
-        self.issue_chosen(epoch, scheduler, rank, candidates)
+        self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            sm.issue_access::<false>(epoch, slot, pc, None)
+                || sm.issue_with_memory::<false>(epoch, slot, pc, None)
+        })
     }
 
-    /// Issues an instruction of the chosen candidate that may do more than compute on registers, and whose constants are there, or else one of another,
-    /// where no technique acts.
+    /// The same for branches.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn issue_branch_here(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        scheduler: u8,
+        rank: u8,
+        candidates: u64,
+    ) -> bool {
+        self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            sm.issue_branch::<false>(epoch, slot, pc, None)
+                || sm.issue_with_memory::<false>(epoch, slot, pc, None)
+        })
+    }
+
+    /// The same for all that are neither.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn issue_other_here(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        scheduler: u8,
+        rank: u8,
+        candidates: u64,
+    ) -> bool {
+        self.issue_chosen(epoch, slot, scheduler, rank, candidates, |sm, epoch, pc| {
+            let timing = epoch.turn.timing(&sm.warps[slot], pc);
+            match timing.effect {
+                Effect::Control => sm.issue_control(epoch, slot, pc),
+                Effect::End | Effect::Fence => sm.issue_other_asked(epoch, slot, pc, None),
+                _ => sm.issue_with_memory::<false>(epoch, slot, pc, None),
+            }
+        })
+    }
+
+    /// Issues an instruction of the chosen candidate, which is in this slot, that may do more than compute on registers, and whose constants are there, or
+    /// else one of another, where no technique acts.
     #[inline(always)]
-    fn issue_chosen(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8, candidates: u64) -> bool {
+    fn issue_chosen(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        scheduler: u8,
+        rank: u8,
+        candidates: u64,
+        issue: impl FnOnce(&mut Sm, &mut Epoch, u32) -> bool,
+    ) -> bool {
         let now = epoch.turn.now;
-        let slot = self.schedulers[scheduler].slot(rank);
         let pc = self.warps[slot].ready_pc();
         // Before it issues, since with that it may end.
         let before = self.schedulers.issued(scheduler, rank, now);
-        if self.issue_other::<false>(epoch, slot, pc, None) {
+        if issue(self, epoch, pc) {
             return true;
         }
         self.schedulers.take_back(scheduler, before, now);
@@ -263,7 +327,7 @@ impl Sm {
         self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, lanes)
     }
 
-    /// Issues a branch. False for calls and returns and for branches of lanes that may spin, of which nothing has happened.
+    /// Issues a branch. False for calls and returns, of which nothing has happened.
     #[inline(always)]
     fn issue_branch<const TECHNIQUES: bool>(
         &mut self,
@@ -279,19 +343,20 @@ impl Sm {
         let together = unsafe { state.branch(pc) };
         let done = match together {
             Some(done) => done,
-            None => {
-                let stepper = &mut turn.share(&self.warps[slot]).stepper;
-                // SAFETY: as above.
-                let Some(done) = (unsafe { state.branch_apart(stepper, pc) }) else { return false };
-                done
-            }
+            None => match self.branch_otherwise(turn, slot, pc) {
+                Some(done) => done,
+                None => return false,
+            },
         };
         self.note_issue(slot, pc, done.lanes, timing);
         if TECHNIQUES {
             self.tell_techniques(turn, slot, timing, lanes);
             self.tell_late(turn, slot);
         }
-        self.start_unit::<TECHNIQUES>(timing, slot, pc, turn.now);
+        match TECHNIQUES {
+            true => self.start_unit::<true>(timing, slot, pc, turn.now),
+            false => self.start_control(timing, slot, pc, turn.now),
+        }
         self.decide_branch(slot, turn.now, done.active & !done.mask);
         match done.next {
             Some(next) => {
@@ -304,6 +369,18 @@ impl Sm {
             None => self.after_event(turn, slot, StepEvent::Blocked),
         }
         true
+    }
+
+    /// Executes a branch by which lanes part, or that may be one of lanes that spin. Calls and returns are neither.
+    #[cold]
+    #[inline(never)]
+    fn branch_otherwise(&mut self, turn: &mut Turn, slot: Slot, pc: u32) -> Option<Computed> {
+        let (warp, state) = (&self.warps[slot], &self.homes[slot].state);
+        let prepared = &turn.kernel(warp).prepared;
+        // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
+        let apart = unsafe { state.branch_apart(&mut turn.share(warp).stepper, pc) };
+        // SAFETY: as above.
+        apart.or_else(|| unsafe { state.branch_back(prepared, pc) })
     }
 
     /// A branch is under way, whose guard did not hold for some lanes: nothing issues or is fetched until it is decided.
@@ -359,7 +436,7 @@ impl Sm {
 
     /// Issues an instruction that does more than compute on registers.
     #[inline(never)]
-    fn issue_with_memory<const TECHNIQUES: bool>(
+    pub(super) fn issue_with_memory<const TECHNIQUES: bool>(
         &mut self,
         epoch: &mut Epoch,
         slot: Slot,
@@ -421,7 +498,7 @@ impl Sm {
     }
 
     #[inline(always)]
-    fn note_issue(&mut self, slot: Slot, pc: u32, lane_count: u32, timing: &Timing) {
+    pub(super) fn note_issue(&mut self, slot: Slot, pc: u32, lane_count: u32, timing: &Timing) {
         self.tally.issue.issued += 1;
         self.tally.issue.constants += u64::from(timing.constants);
         self.tally.lanes[lane_count as usize] += 1;
@@ -438,7 +515,7 @@ impl Sm {
     /// A warp has executed the instruction at `pc` and may go on, wherever that is.
     #[cold]
     #[inline(never)]
-    fn go_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
+    pub(super) fn go_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
         // SAFETY: the warp is in its slot, and not borrowed.
         match unsafe { self.homes[slot].state.next_pc() } {
             Some(next) => {
@@ -467,6 +544,38 @@ impl Sm {
         warp.reserve(&mut self.high[slot], timing, false);
         warp.in_flight += 1;
         self.events.push(start + u64::from(timing.latency), Event::Result { slot, pc });
+    }
+
+    /// Books a unit for a branch, a barrier or an end, which mostly have no operands and no result, where no technique acts.
+    #[inline(always)]
+    pub(super) fn start_control(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
+        if timing.sources != 0 || timing.has_result {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the loop without techniques runs only on hosts with these instructions.
+            return unsafe { self.start_operands_first(timing, slot, pc, now) };
+            #[cfg(not(target_arch = "x86_64"))]
+            return self.start_operands_first(timing, slot, pc, now);
+        }
+        match self.units.takes_at_once(&mut self.rf.calendars, now + 1, timing) {
+            Some(start) => self.rf.hold_briefly(now, timing.pool, start),
+            None => {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: the loop without techniques runs only on hosts with these instructions.
+                unsafe {
+                    self.start_later(timing, now, now + 1)
+                };
+                #[cfg(not(target_arch = "x86_64"))]
+                self.start_later(timing, now, now + 1);
+            }
+        }
+        self.tally.issue.retired += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
+    fn start_operands_first(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
+        self.start_unit::<false>(timing, slot, pc, now);
     }
 
     /// Books operands and a unit where no technique acts; gives the cycle in which the unit starts.
@@ -562,7 +671,7 @@ impl Sm {
     /// What a step meant beyond going on.
     #[cold]
     #[inline(never)]
-    fn after_event(&mut self, turn: &mut Turn, slot: Slot, event: StepEvent) {
+    pub(super) fn after_event(&mut self, turn: &mut Turn, slot: Slot, event: StepEvent) {
         let warp = &self.warps[slot];
         if event == StepEvent::Deferred {
             turn.work.deferred.push(Deferred { cycle: turn.now, warp: slot.number() });
@@ -607,6 +716,7 @@ impl Sm {
     }
 
     /// A warp goes on at `pc` after it waited. What it had fetched is of use if that is where it would have gone on anyway.
+    #[inline(always)]
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
@@ -619,6 +729,7 @@ impl Sm {
     }
 
     /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
+    #[inline(always)]
     pub(super) fn lose_path(&mut self, slot: Slot) {
         let warp = &mut self.warps[slot];
         warp.set_pc(None);

@@ -14,6 +14,7 @@
 mod between;
 mod block;
 mod charge;
+mod control;
 mod counters;
 mod cycle;
 mod decode;

@@ -82,6 +82,11 @@ impl Instructions {
         self.in_ring(self.first)
     }
 
+    #[inline(always)]
+    pub fn front_mut(&mut self) -> &mut Entry {
+        self.in_ring_mut(self.first)
+    }
+
     /// Cycle in which the first instruction of the queue has its operands; `u64::MAX` if the queue is empty.
     #[inline(always)]
     pub fn ready(&self) -> u64 {

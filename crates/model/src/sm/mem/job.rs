@@ -70,7 +70,8 @@ impl Job {
     }
 
     /// What its transactions do to global memory; `cached` if loads may be.
-    fn global_op(&self, cached: bool) -> Op {
+    #[inline(always)]
+    pub fn global_op(&self, cached: bool) -> Op {
         match self.kind {
             JobKind::Store => Op::Store,
             JobKind::Atomic => Op::Atomic,

@@ -15,7 +15,7 @@ use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::{Allocation, Config, SetIndex};
 
 use crate::cache::{
-    Array, ArrayShape, DataArray, FilterSite, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
+    Array, ArrayShape, DataArray, Evicted, FilterSite, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
 };
 use crate::net::{Client, LINE_BYTES, Outbox, PacketKind};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
@@ -189,27 +189,57 @@ impl L1d {
         Ok(answer)
     }
 
+    /// Whether no technique acts here.
+    pub fn is_plain(&self) -> bool {
+        self.filters.is_empty() && !self.data.has_sites()
+    }
+
     #[inline(always)]
     fn access_array(&mut self, now: u64, op: Op, line: &Line, requester: Requester) -> Result<Answer, Cause> {
         if self.data.has_sites() {
             self.lose(now);
         }
-        let number = line.address / LINE_BYTES;
-        let place = self.tags.find_valid(number);
+        match (op, self.tags.find_valid(line.address / LINE_BYTES)) {
+            (Op::Load, None) => self.load_apart(now, line, requester.flight, requester.lanes),
+            (_, place) => self.access_at(now, op, line, place, requester),
+        }
+    }
+
+    /// [`L1d::access`] where no technique acts.
+    #[inline(always)]
+    pub fn access_plainly(
+        &mut self,
+        now: u64,
+        op: Op,
+        line: &Line,
+        requester: Requester,
+    ) -> Result<Answer, Cause> {
+        match (op, self.tags.find_valid(line.address / LINE_BYTES)) {
+            (Op::Load, None) => self.load(now, line, requester.flight, requester.lanes),
+            (_, place) => self.access_at(now, op, line, place, requester),
+        }
+    }
+
+    /// A transaction, but for loads of lines that are not there.
+    #[inline(always)]
+    fn access_at(
+        &mut self,
+        now: u64,
+        op: Op,
+        line: &Line,
+        place: Option<LineId>,
+        requester: Requester,
+    ) -> Result<Answer, Cause> {
         match (op, place) {
             (Op::Load, Some(place)) => {
                 self.tags.touch(place);
-                let row = RowAccess { frame: place, line: number, words: line.words };
+                let row = RowAccess { frame: place, line: line.address / LINE_BYTES, words: line.words };
                 let ready = self.use_data(now, Use::Read, requester.lanes, row);
                 self.counters.reads += 1;
                 self.counters.load_lanes += u64::from(requester.lanes);
                 self.counters.read_hits += 1;
                 Ok(Answer::At(ready + self.cycles))
             }
-            (Op::Load, None) => match self.load(now, line, requester.flight, requester.lanes) {
-                None => Ok(Answer::Later),
-                Some(cause) => Err(cause),
-            },
             (Op::LocalStore, _) => self.store_local(now, line, place, requester.lanes),
             _ => self.pass(now, op, line, place, requester),
         }
@@ -256,26 +286,27 @@ impl L1d {
         Ok(if op == Op::Atomic { Answer::Later } else { Answer::At(now) })
     }
 
-    /// A load of a line that is not there. Gives what is in its way, if anything is.
     #[inline(never)]
-    fn load(&mut self, now: u64, line: &Line, flight: FlightId, lanes: u8) -> Option<Cause> {
+    fn load_apart(&mut self, now: u64, line: &Line, flight: FlightId, lanes: u8) -> Result<Answer, Cause> {
+        self.load(now, line, flight, lanes)
+    }
+
+    /// A load of a line that is not there.
+    #[inline(always)]
+    fn load(&mut self, now: u64, line: &Line, flight: FlightId, lanes: u8) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: Some(flight) };
         let number = line.address / LINE_BYTES;
         if let Some(register) = self.mshr.find(number) {
-            if let Err(cause) = self.join(register, waiter) {
-                return Some(cause);
-            }
+            self.join(register, waiter)?;
             self.data.merged(now, lanes, line.words, self.places[register.0 as usize].0);
             self.counters.merges += 1;
         } else {
-            if let Err(cause) = self.fetch(now, line.address, lanes, waiter) {
-                return Some(cause);
-            }
+            self.fetch(now, line.address, lanes, waiter)?;
             self.counters.misses += 1;
         }
         self.counters.reads += 1;
         self.counters.load_lanes += u64::from(lanes);
-        None
+        Ok(Answer::Later)
     }
 
     /// Whether it is certain, without looking the line up again, that a transaction still finds no miss status register.
@@ -386,14 +417,20 @@ impl L1d {
     fn take_place(&mut self, now: u64, number: u64) -> Option<LineId> {
         let (place, evicted) = self.tags.reserve(number)?;
         if let Some(evicted) = evicted {
-            self.counters.evictions += 1;
-            if evicted.dirty {
-                self.use_data(now, Use::WriteBack, 32, whole(place, evicted.line));
-                self.write_backs += 1;
-                self.backlog.push_back(evicted.line);
-            }
+            self.evict(now, place, evicted);
         }
         Some(place)
+    }
+
+    /// A line had to leave its place; a dirty one goes to the backlog.
+    #[inline(always)]
+    fn evict(&mut self, now: u64, place: LineId, evicted: Evicted) {
+        self.counters.evictions += 1;
+        if evicted.dirty {
+            self.use_data(now, Use::WriteBack, 32, whole(place, evicted.line));
+            self.write_backs += 1;
+            self.backlog.push_back(evicted.line);
+        }
     }
 
     fn write_back(&mut self, now: u64, number: u64) {
@@ -424,12 +461,21 @@ impl L1d {
         }
         let (place, changed) = self.places[register as usize];
         let number = self.mshr.line(MshrId(register));
-        let place = if place.is_some() { place } else { self.take_place(now, number) };
-        let ready = match place {
+        let state = if changed { State::Dirty } else { State::Clean };
+        let place = match place {
             Some(place) => {
-                self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
-                self.use_data(now, Use::Fill, 32, whole(place, number))
+                self.tags.set_state(place, state);
+                Some(place)
             }
+            None => self.tags.fill(number, state).map(|(place, evicted)| {
+                if let Some(evicted) = evicted {
+                    self.evict(now, place, evicted);
+                }
+                place
+            }),
+        };
+        let ready = match place {
+            Some(place) => self.use_data(now, Use::Fill, 32, whole(place, number)),
             // It was asked for when the cache had another size, and all places of its set are reserved: it is not kept.
             None => {
                 if changed {

@@ -141,13 +141,17 @@ pub struct MemoryUnit {
     port_accounted: u64,
     /// Whether the host has instructions for bits.
     bit_instructions: bool,
+    /// There is a single slot, and no technique acts in shared memory, in the L1 data cache or ahead of it.
+    is_plain: bool,
 }
 
 impl MemoryUnit {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> MemoryUnit {
         let (capacity, width) = (config.rf.collectors_mem as usize, config.units.ldst as usize);
         debug_assert!(width <= SLOTS);
+        let (l1d, shared) = (L1d::new(config, techniques, sm), Shared::new(config, techniques, sm));
         MemoryUnit {
+            is_plain: width == 1 && l1d.is_plain() && !shared.data.has_sites(),
             counters: LsuCounters::default(),
             latencies: Magnitudes::default(),
             caches_global: config.l1d.global,
@@ -163,8 +167,8 @@ impl MemoryUnit {
             pending_writes: [0; WARPS],
             unacknowledged: 0,
             acknowledged: 0,
-            l1d: L1d::new(config, techniques, sm),
-            shared: Shared::new(config, techniques, sm),
+            l1d,
+            shared,
             constant: ConstantCache::new(config, techniques, sm),
             second: SecondLevel::new(config),
             texture: TextureCache::new(config, techniques, sm),
@@ -264,8 +268,35 @@ impl MemoryUnit {
                                                lanes: &Lanes,
                                                offsets: &Offsets|
          -> u32 {
-            unit.accept_with(|entry, shared, cached| entry.add_lanes(lanes, offsets, shared, cached))
+            unit.accept_global(lanes, offsets).unwrap_or_else(|| {
+                unit.accept_with(|entry, shared, cached| entry.add_lanes(lanes, offsets, shared, cached))
+            })
         })
+    }
+
+    /// Takes a load or store of global memory. `None` for others, of which nothing is taken.
+    #[inline(always)]
+    fn accept_global(&mut self, lanes: &Lanes, offsets: &Offsets) -> Option<u32> {
+        let &Lanes { space, base, mask, bytes, spread, .. } = lanes;
+        let entry = self.instructions.upcoming();
+        let is_store = entry.job.kind == JobKind::Store;
+        if space != Space::Global || !is_store && entry.job.kind != JobKind::Load || mask == 0 {
+            return None;
+        }
+        entry.reset();
+        let op = entry.job.global_op(self.caches_global);
+        coalesce::global(base, offsets, mask, bytes, spread, self.bit_instructions, &mut entry.lines);
+        let found = entry.lines.len() as u32;
+        entry.first = Part::Global { op, end: found };
+        entry.transactions = found;
+        self.counters.transactions[(found as usize).wrapping_sub(1).min(31)] += 1;
+        if is_store {
+            self.pending_writes[usize::from(entry.job.warp) % WARPS] += found;
+            self.unacknowledged += found;
+        }
+        let flight = if found > 1 { start(&mut self.flights, entry) } else { FlightId::NONE };
+        self.queue(flight);
+        Some(found)
     }
 
     /// Takes the upcoming instruction, whose lanes are in several places, or that has none.
@@ -333,8 +364,22 @@ impl MemoryUnit {
     /// An answer from memory. Not inlined into the cycle loop, where the host's registers are scarce.
     #[inline(never)]
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
+        let unit = self;
+        // Vector instructions are for tags of a set.
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               packet: &Packet,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.fill_here(now, packet, packet.client, done);
+        });
+    }
+
+    /// [`MemoryUnit::fill`] of an answer for this client.
+    #[inline(always)]
+    pub fn fill_here(&mut self, now: u64, packet: &Packet, client: Client, done: &mut Vec<Done>) {
         match Note::of(packet) {
-            Note::Fill(register) => self.fill_line(now, register, packet.client, done),
+            Note::Fill(register) => self.fill_line(now, register, client, done),
             Note::Flight(flight) => land(&mut self.flights, &mut self.latencies, flight, now, done),
             Note::Write(warp) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
@@ -353,20 +398,6 @@ impl MemoryUnit {
     /// A line has come.
     #[inline(always)]
     fn fill_line(&mut self, now: u64, register: u32, client: Client, done: &mut Vec<Done>) {
-        let unit = self;
-        // Vector instructions are for tags of a set.
-        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
-                                               now: u64,
-                                               register: u32,
-                                               client: Client,
-                                               done: &mut Vec<Done>|
-         -> () {
-            unit.fill_line_plain(now, register, client, done);
-        });
-    }
-
-    #[inline(always)]
-    fn fill_line_plain(&mut self, now: u64, register: u32, client: Client, done: &mut Vec<Done>) {
         if matches!(client, Client::L1d | Client::Instruction) {
             self.expect_requests(now);
         }

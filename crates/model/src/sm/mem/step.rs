@@ -6,6 +6,7 @@ use warpwatt_exec::AccessKind;
 
 use super::flight::{Done, FlightId, Flights};
 use super::job::{Entry, Job, Part, Unit};
+use super::shared::Passes;
 use super::slot::{Cause, NONE, Slot};
 use super::{Answer, MemoryUnit, Requester, SLOTS, land, start};
 use crate::host::in_two_copies;
@@ -68,7 +69,7 @@ impl MemoryUnit {
     /// nothing has happened. It calls nothing, so that the host keeps all in registers.
     #[inline(always)]
     fn step_at_once(&mut self, now: u64, done: &mut Vec<Done>) -> bool {
-        if self.width != 1 || self.slots[0].entry != NONE || self.has_requests() {
+        if !self.is_plain || self.slots[0].entry != NONE || self.has_requests() {
             return false;
         }
         let start = self.next_start();
@@ -81,10 +82,18 @@ impl MemoryUnit {
         let Part::Shared { kind, passes, .. } = entry.first else { return false };
         let is_usual = kind != AccessKind::Atomic && entry.flight == FlightId::NONE;
         // A list that is full would have to be made longer by a call.
-        if !is_usual || self.shared.data.has_sites() || done.len() == done.capacity() {
+        if !is_usual || done.len() == done.capacity() {
             return false;
         }
-        let is_load = kind == AccessKind::Load;
+        (self.accounted, self.port_accounted) = (now + 1, now + 1);
+        self.begin_in_shared(now, kind == AccessKind::Load, passes, done);
+        true
+    }
+
+    /// The first instruction of the queue, a single access to shared memory, begins in the only slot, which is free.
+    #[inline(always)]
+    fn begin_in_shared(&mut self, now: u64, is_load: bool, passes: Passes, done: &mut Vec<Done>) {
+        let entry = self.instructions.front();
         let at = self.shared.access_plainly(now, is_load, entry.job.lanes, passes);
         if is_load {
             self.latencies.note(at - entry.job.issued);
@@ -92,13 +101,107 @@ impl MemoryUnit {
         done.push(Done { at, token: entry.job.token });
         self.counters.instructions += 1;
         self.counters.busy += u64::from(passes.cycles);
-        (self.accounted, self.port_accounted) = (now + 1, now + 1);
+        self.leave_slot(now + u64::from(passes.cycles));
+    }
+
+    /// The first instruction of the queue has made its only transaction, which occupies the only slot until before a cycle.
+    #[inline(always)]
+    fn leave_slot(&mut self, until: u64) {
         self.instructions.pop();
-        let until = now + u64::from(passes.cycles);
         self.slots[0].until = until;
         self.slot_free = until;
         self.wake = self.next_start();
-        true
+    }
+
+    /// A cycle of the only slot, which is not blocked, where no technique acts: most instructions make a single transaction, or some with lines of global
+    /// memory. One that makes a single one is not kept in the slot.
+    #[inline(always)]
+    fn work_plainly(&mut self, now: u64, done: &mut Vec<Done>) {
+        let Slot { entry: place, line, .. } = self.slots[0];
+        let is_new = place == NONE;
+        let entry = match is_new {
+            true => {
+                let start = self.next_start();
+                if start > now {
+                    self.wake = start;
+                    return;
+                }
+                self.instructions.front_mut()
+            }
+            false => &mut self.instructions[place],
+        };
+        let (op, end) = match entry.first {
+            Part::Global { op, end } if entry.others.is_empty() => (op, end),
+            Part::Shared { kind, passes, .. }
+                if is_new && kind != AccessKind::Atomic && entry.flight == FlightId::NONE =>
+            {
+                return self.begin_in_shared(now, kind == AccessKind::Load, passes, done);
+            }
+            _ => return self.work_otherwise(now, done),
+        };
+        let number = if is_new { 0 } else { line };
+        let requester = requester(entry, &self.flights);
+        let answer = match self.l1d.access_plainly(now, op, &entry.lines[number as usize], requester) {
+            Ok(answer) => answer,
+            Err(cause) => return self.block(now, number, cause),
+        };
+        note(answer, entry, &mut self.flights, &mut self.latencies, done);
+        self.counters.busy += 1;
+        if number + 1 == end {
+            entry.lines.clear();
+            if is_new {
+                self.counters.instructions += 1;
+                return self.leave_slot(now + 1);
+            }
+            self.slots[0].entry = NONE;
+            self.slot_free = now + 1;
+            self.wake = self.next_start();
+        } else {
+            if is_new {
+                self.counters.instructions += 1;
+                self.slots[0] = Slot::new(self.instructions.pop(), now);
+            }
+            self.slots[0].line = number + 1;
+            (self.slot_free, self.wake) = (u64::MAX, now + 1);
+        }
+        self.slots[0].until = now + 1;
+    }
+
+    /// The transaction with the line of this number has to wait, of the instruction in the only slot or, if that is free, of the first of the queue.
+    #[cold]
+    #[inline(never)]
+    fn block(&mut self, now: u64, line: u32, cause: Cause) {
+        if self.slots[0].entry == NONE {
+            self.counters.instructions += 1;
+            self.slots[0] = Slot::new(self.instructions.pop(), now);
+        }
+        self.note_blocked(cause, 1);
+        let slot = Slot { line, until: now + 1, blocked: Some(cause), ..self.slots[0] };
+        (self.slots[0], self.is_blocked, self.slot_free) = (slot, true, u64::MAX);
+        self.wake = self.slot_wake(&slot);
+    }
+
+    /// [`MemoryUnit::work_plainly`] for unusual instructions.
+    #[inline(never)]
+    fn work_otherwise(&mut self, now: u64, done: &mut Vec<Done>) {
+        let unit = self;
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.work_alone(now, done);
+        });
+    }
+
+    /// Offers the next request of the L1 data cache to the network, where no other cache has one, and no slot is blocked.
+    #[inline(always)]
+    fn send_line(&mut self, now: u64, outbox: &mut Outbox) {
+        self.l1d.counters.network += now.saturating_sub(self.accounted);
+        outbox.stalled(self.port_accounted.min(now), now);
+        if !self.l1d.send(now, outbox) {
+            self.l1d.counters.network += 1;
+            outbox.stalled(now, now + 1);
+        }
     }
 
     #[inline(always)]
@@ -109,6 +212,18 @@ impl MemoryUnit {
                                                outbox: &mut Outbox,
                                                done: &mut Vec<Done>|
          -> () {
+            let is_free = unit.slots[0].entry == NONE || unit.slots[0].until <= now;
+            if unit.is_plain
+                && is_free
+                && !unit.is_blocked
+                && unit.constant.requests.len() | unit.texture.requests.len() == 0
+            {
+                if !unit.l1d.requests.is_empty() {
+                    unit.send_line(now, outbox);
+                }
+                (unit.accounted, unit.port_accounted) = (now + 1, now + 1);
+                return unit.work_plainly(now, done);
+            }
             // Without requests and a blocked slot, there is nothing to account for.
             if unit.has_requests() {
                 unit.send(now, outbox);

@@ -59,9 +59,8 @@ impl Sm {
         self.value_came_late(&turn, slot);
         match next {
             Some(pc) => {
+                self.charge_before_change(self.warps[slot].place);
                 self.follow(slot, outcome.pc, pc);
-                let warp = &self.warps[slot];
-                self.schedulers.changes(warp.place);
             }
             None => self.lose_path(slot),
         }

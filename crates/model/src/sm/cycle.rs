@@ -61,8 +61,7 @@ impl Sm {
         let outside = inbox.next().min(turn.work.next_start());
         let mut epoch = Epoch { turn, memory, inbox, outbox, outside };
         if self.resident_warps != 0 {
-            // What issue slots since the last epoch are charged to.
-            self.charge_until(epoch.turn.work, start);
+            self.charge_until(start);
         }
         match (self.spec.bit_instructions, self.has_techniques()) {
             #[cfg(target_arch = "x86_64")]
@@ -132,7 +131,6 @@ impl Sm {
             if sm.fetch.has_work::<TECHNIQUES>() || sm.schedulers.any_ready() {
                 break;
             }
-            sm.charge_stale(epoch.turn.work);
             if sm.fetch.has_requests() {
                 sm.fetch.send(epoch.turn.now, epoch.outbox);
             }
@@ -160,7 +158,7 @@ impl Sm {
         }
         // A warp that is ready now mostly still is in the next cycle, or another one.
         let goes_on = issued && self.schedulers.any_ready() || step;
-        if goes_on { epoch.turn.now + 1 } else { self.pass_until_next::<TECHNIQUES>(epoch) }
+        if goes_on { epoch.turn.now + 1 } else { self.next_cycle::<TECHNIQUES>(epoch) }
     }
 
     /// Time passes in those parts that have a present of their own.
@@ -300,17 +298,6 @@ impl Sm {
                 self.stores_done(turn, slot);
             }
         }
-    }
-
-    /// The next cycle in which something happens. Issue slots until then are charged to what holds now, unless the epoch ends before: then what
-    /// happens between epochs comes first.
-    #[inline(always)]
-    fn pass_until_next<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> u64 {
-        let next = self.next_cycle::<TECHNIQUES>(epoch);
-        if next > epoch.turn.now + 1 && next < epoch.turn.end {
-            self.charge_stale(epoch.turn.work);
-        }
-        next
     }
 
     /// The next cycle in which something happens, but for what the memory unit does alone before.

@@ -62,14 +62,24 @@ impl Sm {
         any
     }
 
-    /// Lets a scheduler issue. If it does not, its slot is charged to a cause.
+    /// Lets a scheduler issue. If it does not, its slot will be charged to a cause.
     #[inline(always)]
     fn issue_or_charge<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
         let issues = self.schedulers.has_ready(scheduler) && self.issue_from::<TECHNIQUES>(epoch, scheduler);
         if !issues {
-            self.charge(&mut epoch.turn, scheduler);
+            self.schedulers.pass(scheduler, epoch.turn.now);
         }
         issues
+    }
+
+    /// A warp of a scheduler issues. Gives what [`Schedulers::take_back`](super::schedule::Schedulers::take_back) wants if it cannot after all.
+    #[inline(always)]
+    fn slot_is_used(&mut self, scheduler: u8, rank: u8, now: u64) -> u8 {
+        let slots = self.schedulers.passed(scheduler, now);
+        if slots != 0 {
+            self.charge_first(scheduler, slots);
+        }
+        self.schedulers.issued(scheduler, rank, now)
     }
 
     /// Issues an instruction of one of the scheduler's warps. False if none can.
@@ -104,7 +114,7 @@ impl Sm {
             // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
             && let Some(done) = unsafe { self.homes[slot].state.execute(pc) }
         {
-            self.schedulers.issued(scheduler, rank, turn.now);
+            self.slot_is_used(scheduler, rank, turn.now);
             self.note_issue(slot, pc, done.lanes, timing);
             self.start_unit::<false>(timing, slot, pc, turn.now);
             // SAFETY: as above; it has been executed.
@@ -144,7 +154,7 @@ impl Sm {
         let slot = self.schedulers[scheduler].slot(rank);
         let pc = self.warps[slot].ready_pc();
         // Before it issues, since with that it may end.
-        let before = self.schedulers.issued(scheduler, rank, now);
+        let before = self.slot_is_used(scheduler, rank, now);
         if self.issue_other::<false>(epoch, slot, pc, None) {
             return true;
         }
@@ -172,7 +182,7 @@ impl Sm {
     fn issue_rank(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
         let slot = self.schedulers[scheduler].slot(rank);
         // Before it issues, since with that it may end.
-        let before = self.schedulers.issued(scheduler, rank, epoch.turn.now);
+        let before = self.slot_is_used(scheduler, rank, epoch.turn.now);
         let issues = self.try_issue(epoch, slot);
         if !issues {
             self.schedulers.take_back(scheduler, before, epoch.turn.now);
@@ -608,9 +618,9 @@ impl Sm {
 
     /// A warp goes on at `pc` after it waited. What it had fetched is of use if that is where it would have gone on anyway.
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
+        self.charge_before_change(self.warps[slot].place);
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
-        self.schedulers.changes(warp.place);
         if pc == warp.last_pc + 1 {
             self.fetch.update(slot, &self.warps[slot]);
         } else {
@@ -620,10 +630,10 @@ impl Sm {
 
     /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
     pub(super) fn lose_path(&mut self, slot: Slot) {
+        self.charge_before_change(self.warps[slot].place);
         let warp = &mut self.warps[slot];
         warp.set_pc(None);
         warp.consume();
-        self.schedulers.changes(warp.place);
         self.fetch.update(slot, &self.warps[slot]);
     }
 

@@ -11,7 +11,6 @@ use warpwatt_config::{Policy, Sm as SmParameters};
 
 use super::decode::CollectorPool;
 use super::slot::Slot;
-use super::stall::Stall;
 
 /// Warps of one scheduler at most.
 const RANKS: usize = Slot::COUNT;
@@ -22,7 +21,7 @@ const NO_RANK: u8 = u8::MAX;
 /// A warp's place: its scheduler, and its rank there by age, which is a bit of sets, too.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    scheduler: u8,
+    pub scheduler: u8,
     rank: u8,
     bit: u64,
 }
@@ -74,30 +73,6 @@ pub struct Scheduler {
     /// Those that go first if they are ready: that warp, or those behind it. And what they are for the first rank, to be shifted for others.
     preferred: u64,
     preferred_first: u64,
-    charge: SlotCharge,
-}
-
-/// What issue slots without an instruction are charged to: the instruction that the first warp of a scheduler waits with, and why.
-#[derive(Clone, Copy)]
-pub struct SlotCharge {
-    /// Slots that have not been noted, and the cycle of the first slot that is not among them.
-    pub slots: u64,
-    pub since: u64,
-    /// [`NO_KERNEL`] if the scheduler has no warp.
-    pub kernel: u32,
-    pub pc: u32,
-    pub stall: Stall,
-    /// The rank that it depends on.
-    pub rank: u8,
-}
-
-/// No kernel: a scheduler has no warp.
-pub const NO_KERNEL: u32 = u32::MAX;
-
-impl SlotCharge {
-    /// For a scheduler without warps.
-    pub const EMPTY: SlotCharge =
-        SlotCharge { slots: 0, since: 0, kernel: NO_KERNEL, pc: 0, stall: Stall::Empty, rank: u8::MAX };
 }
 
 impl Scheduler {
@@ -113,7 +88,6 @@ impl Scheduler {
             last: NO_RANK,
             preferred: 0,
             preferred_first: if policy == Policy::Gto { 1 } else { !1 },
-            charge: SlotCharge::EMPTY,
         }
     }
 
@@ -163,11 +137,15 @@ impl Scheduler {
         self.fill_active();
     }
 
-    /// The ranks whose changes matter beyond themselves: that which slots are charged to, or with two levels all, since any may change which
-    /// warp is the first.
+    /// The ranks whose changes matter beyond themselves: the first one, which slots are charged to. All, where others may change which warp is the first, or
+    /// where it is not kept.
+    #[inline(always)]
     fn watched(&self) -> u64 {
-        // A scheduler without warps has none, and what it is charged to changes with the first that comes.
-        if self.policy == Policy::TwoLevel { !0 } else { 1 << (self.charge.rank % RANKS as u8) }
+        match self.policy {
+            // The oldest, unless one is preferred.
+            Policy::Gto => self.preferred.max(1),
+            _ => !0,
+        }
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -262,8 +240,10 @@ pub struct Schedulers {
     /// The present cycle, and those before which issue slots are decided.
     now: u64,
     decided: [u64; SCHEDULERS],
-    /// Those for which the cause of slots without an instruction has to be found again, a bit for each.
-    stale: u32,
+    /// By scheduler: the first slot that is neither charged nor had an instruction.
+    since: [u64; SCHEDULERS],
+    /// The changes of all warps matter, always.
+    are_all_watched: bool,
 }
 
 impl Schedulers {
@@ -279,58 +259,45 @@ impl Schedulers {
             all,
             now: 0,
             decided: [0; SCHEDULERS],
-            stale: u32::MAX >> (u32::BITS - sm.schedulers),
+            since: [0; SCHEDULERS],
+            are_all_watched: sm.scheduler != Policy::Gto,
         }
     }
 
-    /// A cycle begins, with no issue slot decided. To be called before anything changes in it, and stale causes are to be found right after.
+    /// A cycle begins, with no issue slot decided. To be called before anything changes in it.
     #[inline(always)]
     pub fn begin(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// Those whose causes are stale, a bit for each.
+    /// Issue slots of a scheduler before `now` that have not been charged and had no instruction.
     #[inline(always)]
-    pub fn stale(&self) -> u32 {
-        self.stale
+    pub fn passed(&self, number: u8, now: u64) -> u64 {
+        now - self.since[usize::from(number) % SCHEDULERS]
     }
 
+    /// Issue slots of a scheduler that have passed without an instruction since the last call: they are to be charged now.
     #[inline(always)]
-    pub fn is_stale(&self, number: u8) -> bool {
-        self.stale >> number & 1 != 0
-    }
-
-    /// The cause of slots without an instruction no longer holds, from the first slot on that is not decided.
-    #[inline(always)]
-    pub fn forget_cause(&mut self, number: u8) {
-        if !self.is_stale(number) {
-            let clock = self.now.max(self.decided[usize::from(number) % SCHEDULERS]);
-            let charge = &mut self[number].charge;
-            let clock = clock.max(charge.since);
-            charge.slots += clock - charge.since;
-            charge.since = clock;
-            self.stale |= 1 << number;
+    pub fn take_passed(&mut self, number: u8) -> u64 {
+        let number = usize::from(number) % SCHEDULERS;
+        let clock = self.now.max(self.decided[number]);
+        let since = self.since[number];
+        if clock <= since {
+            return 0;
         }
+        self.since[number] = clock;
+        clock - since
     }
 
-    /// What slots of a scheduler have been charged to.
+    /// Whether a change of a warp may change what slots of its scheduler are charged to.
     #[inline(always)]
-    pub fn charge(&self, number: u8) -> &SlotCharge {
-        &self[number].charge
-    }
-
-    /// Slots of a scheduler are charged to this from now on.
-    #[inline(always)]
-    pub fn charge_to(&mut self, number: u8, charge: SlotCharge) {
-        let since = self[number].charge.since;
-        self[number].charge = SlotCharge { slots: 0, since, ..charge };
-        self.watched[usize::from(number) % SCHEDULERS] = self[number].watched();
-        self.stale &= !(1 << number);
+    pub fn is_watched(&self, place: Place) -> bool {
+        self.watched[place.number()] & place.bit != 0
     }
 
     /// The cycle before which all issue slots are decided, or have passed with the cause that holds.
     pub fn accounted(&self) -> u64 {
-        self.now.max(self.decided[0]).max(self[0].charge.since)
+        self.now.max(self.decided[0]).max(self.since[0])
     }
 
     /// The issue slot of a scheduler has no instruction.
@@ -339,37 +306,30 @@ impl Schedulers {
         self.decided[usize::from(number) % SCHEDULERS] = now + 1;
     }
 
-    /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
+    /// A warp issues, and all slots before this one are charged: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if
+    /// it cannot after all.
     #[inline(always)]
     pub fn issued(&mut self, number: u8, rank: u8, now: u64) -> u8 {
-        debug_assert!(!self.is_stale(number) || self[number].charge.since == now, "no slot without a cause");
-        self.stale |= 1 << number;
-        let scheduler = &mut self[number];
-        scheduler.charge.slots += now - scheduler.charge.since;
         // Its slot is decided.
-        scheduler.charge.since = now + 1;
+        self.since[usize::from(number) % SCHEDULERS] = now + 1;
+        let scheduler = &mut self[number];
         scheduler.preferred = scheduler.preferred_first << rank;
-        std::mem::replace(&mut scheduler.last, rank)
+        let before = std::mem::replace(&mut scheduler.last, rank);
+        if !self.are_all_watched {
+            self.watched[usize::from(number) % SCHEDULERS] = self[number].preferred;
+        }
+        before
     }
 
     #[inline(always)]
     pub fn take_back(&mut self, number: u8, before: u8, now: u64) {
-        let scheduler = &mut self[number];
-        scheduler.charge.since = now;
-        scheduler.set_last(before);
+        self.since[usize::from(number) % SCHEDULERS] = now;
+        self[number].set_last(before);
+        self.watched[usize::from(number) % SCHEDULERS] = self[number].watched();
     }
 
-    /// Something about a warp changes.
-    #[inline(always)]
-    pub fn changes(&mut self, place: Place) {
-        if self.watched[place.number()] & place.bit != 0 {
-            self.forget_cause(place.scheduler);
-        }
-    }
-
-    /// Gives a scheduler a new warp, younger than all others, which waits at first. Gives its place.
+    /// Gives a scheduler, whose slots so far are charged, a new warp, younger than all others, which waits at first. Gives its place.
     pub fn add(&mut self, number: u8, slot: Slot, pool: CollectorPool) -> Place {
-        self.forget_cause(number);
         Place::new(number, self[number].add(slot, pool))
     }
 
@@ -428,31 +388,25 @@ impl Schedulers {
             of_pool[pool as usize] |= place.bit;
             *last = pool;
         }
-        self.watched_changes(place, false);
+        if self.has_two_levels {
+            self[place.scheduler].set_away(place.rank, false);
+        }
     }
 
     /// A warp cannot issue; `away` if it will take long.
     #[inline(always)]
     pub fn set_waiting(&mut self, place: Place, away: bool) {
         self.ready[place.number()] &= !place.bit;
-        self.watched_changes(place, away);
-    }
-
-    #[inline(always)]
-    fn watched_changes(&mut self, place: Place, away: bool) {
-        if self.watched[place.number()] & place.bit != 0 {
-            self.forget_cause(place.scheduler);
-            if self.has_two_levels {
-                self[place.scheduler].set_away(place.rank, away);
-            }
+        if self.has_two_levels {
+            self[place.scheduler].set_away(place.rank, away);
         }
     }
 
-    /// A warp is gone; those younger than it, which it gives, move up by one rank.
+    /// A warp is gone, and all slots so far are charged; those younger than it, which it gives, move up by one rank.
     pub fn remove(&mut self, place: Place) -> &[Slot] {
         let Place { scheduler, rank, .. } = place;
-        self.forget_cause(scheduler);
         self[scheduler].remove(rank);
+        self.watched[place.number()] = self[scheduler].watched();
         let ready = &mut self.ready[place.number()];
         *ready = without(*ready, rank);
         self[scheduler].slots_from(rank)

@@ -72,12 +72,11 @@ impl Sm {
     #[cold]
     #[inline(never)]
     pub(super) fn charge_first(&mut self, scheduler: u8, slots: u64) {
-        let scheduler = &self.schedulers[scheduler];
-        let Some(rank) = scheduler.first() else {
+        let Some(slot) = self.schedulers.first(scheduler) else {
             self.tally.stalls[Stall::Empty as usize] += slots;
             return;
         };
-        let warp = &self.warps[scheduler.slot(rank)];
+        let warp = &self.warps[slot];
         let stall = match warp.condition {
             Condition::Waits | Condition::Misses => warp.stall,
             // It could issue, if its unit accepted it.

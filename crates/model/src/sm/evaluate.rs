@@ -121,6 +121,8 @@ impl Sm {
     #[cold]
     #[inline(never)]
     fn await_constants(&mut self, slot: Slot, now: u64, missing: u8, ready: u64, granted: bool) {
+        // A line may have been asked for.
+        self.fetch.alarm = 0;
         let warp = &mut self.warps[slot];
         if missing != 0 {
             warp.gates |= gate::CONSTANT;

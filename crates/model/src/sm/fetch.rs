@@ -109,6 +109,8 @@ pub struct Fetch {
     /// Lines that are fetched ahead.
     prefetch: u64,
     requests: VecDeque<Packet>,
+    /// When the SM has to look at anything but events and arrivals again; 0 once something was asked for, since that is not known then.
+    pub alarm: u64,
     pub counters: FetchCounters,
 }
 
@@ -146,6 +148,7 @@ impl Fetch {
             // A cache of a few lines would lose those that warps wait for.
             prefetch: u64::from(icache.prefetch.min(icache.sets * icache.ways / 4)),
             requests: VecDeque::with_capacity(icache.mshrs as usize),
+            alarm: 0,
             counters: FetchCounters::default(),
         }
     }
@@ -416,6 +419,7 @@ impl Fetch {
     /// Asks for a line that has been given a place.
     fn request(&mut self, now: u64, line: u64, second: &mut SecondLevel) {
         self.complete = [NONE; COMPLETE];
+        self.alarm = 0;
         let id = self.mshr.allocate(line, ());
         let address = line << self.line_shift;
         let first_word = address % LINE_BYTES / 4;

@@ -89,7 +89,7 @@ impl Sm {
         if self.rf.any_full() || !self.mem.has_room() {
             candidates = self.schedulers.without(scheduler, candidates, self.full_pools());
         }
-        let Some(rank) = self.schedulers[scheduler].pick(candidates) else { return false };
+        let Some(rank) = self.schedulers.pick(scheduler, candidates) else { return false };
         match TECHNIQUES {
             true => {
                 self.issue_rank(epoch, scheduler, rank)
@@ -167,7 +167,7 @@ impl Sm {
     #[inline(never)]
     fn issue_another(&mut self, epoch: &mut Epoch, scheduler: u8, mut candidates: u64) -> bool {
         while epoch.turn.work.stopped.is_none()
-            && let Some(rank) = self.schedulers[scheduler].pick(candidates)
+            && let Some(rank) = self.schedulers.pick(scheduler, candidates)
         {
             if self.issue_rank(epoch, scheduler, rank) {
                 return true;
@@ -565,6 +565,7 @@ impl Sm {
         let (home, kernel) = (&self.homes[slot], warp.code);
         let origin = || Origin { local_base: home.local_base, shared_row: home.shared_row, kernel };
         let lines = self.mem.accept(job, origin, &share.stepper);
+        self.expect_memory(self.mem.wake());
         share.lines[pc as usize] += u64::from(lines);
         true
     }

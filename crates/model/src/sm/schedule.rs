@@ -70,8 +70,7 @@ pub struct Scheduler {
     active: u64,
     /// The warp that issued last; [`NO_RANK`] if it has gone.
     last: u8,
-    /// Those that go first if they are ready: that warp, or those behind it. And what they are for the first rank, to be shifted for others.
-    preferred: u64,
+    /// Those that go first if they are ready, for the first rank: that warp, or those behind it. To be shifted for others.
     preferred_first: u64,
 }
 
@@ -86,7 +85,6 @@ impl Scheduler {
             away: 0,
             active: if policy == Policy::TwoLevel { 0 } else { u64::MAX },
             last: NO_RANK,
-            preferred: 0,
             preferred_first: if policy == Policy::Gto { 1 } else { !1 },
         }
     }
@@ -109,11 +107,11 @@ impl Scheduler {
         if self.policy == Policy::TwoLevel {
             self.active = close(self.active);
         }
-        self.set_last(match self.last {
+        self.last = match self.last {
             NO_RANK => NO_RANK,
             last if last == rank => NO_RANK,
             last => last - u8::from(last > rank),
-        });
+        };
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
         self.fill_active();
@@ -135,17 +133,6 @@ impl Scheduler {
     fn set_away(&mut self, rank: u8, away: bool) {
         self.away = self.away & !(1 << rank) | u64::from(away) << rank;
         self.fill_active();
-    }
-
-    /// The ranks whose changes matter beyond themselves: the first one, which slots are charged to. All, where others may change which warp is the first, or
-    /// where it is not kept.
-    #[inline(always)]
-    fn watched(&self) -> u64 {
-        match self.policy {
-            // The oldest, unless one is preferred.
-            Policy::Gto => self.preferred.max(1),
-            _ => !0,
-        }
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -186,35 +173,11 @@ impl Scheduler {
         CollectorPool::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
     }
 
-    /// A warp was the last to issue, or none that is still there.
-    #[cold]
-    fn set_last(&mut self, last: u8) {
-        self.last = last;
-        self.preferred = if last == NO_RANK { 0 } else { self.preferred_first << last };
-    }
-
-    /// The first of a set in the order of the policy.
-    #[inline(always)]
-    fn first_of(&self, set: u64) -> Option<u8> {
-        let preferred = set & self.preferred;
-        let from = if preferred != 0 { preferred } else { set };
-        (set != 0).then_some(from.trailing_zeros() as u8)
-    }
-
-    /// The warp to issue from, of those that may.
-    #[inline(always)]
-    pub fn pick(&self, candidates: u64) -> Option<u8> {
-        self.first_of(candidates)
-    }
-
-    /// The first warp in the scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
-    #[inline(always)]
-    pub fn first(&self) -> Option<u8> {
-        let all = || if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
-        match (self.policy, self.last) {
-            (Policy::Gto, last) if last != NO_RANK => Some(last),
-            (Policy::TwoLevel, _) if self.active != 0 => self.first_of(self.active),
-            _ => self.first_of(all()),
+    /// The ranks that go first if they are ready, given the warp that issued last. Greedy and without one, it is the oldest.
+    fn preferred(&self) -> u64 {
+        match self.last {
+            NO_RANK => self.preferred_first & 1,
+            last => self.preferred_first << last,
         }
     }
 }
@@ -235,15 +198,16 @@ pub struct Schedulers {
     has_two_levels: bool,
     /// By scheduler and rank: warps that can issue as soon as a collector is free.
     ready: [u64; SCHEDULERS],
-    /// By scheduler: ranks whose changes matter to others, see [`Scheduler::watched`].
-    watched: [u64; SCHEDULERS],
+    /// By scheduler: ranks that go first if they are ready.
+    preferred: [u64; SCHEDULERS],
+    /// Ranks whose changes matter beyond themselves, beside those that are preferred: none where slots are charged to the greedy warp, all where others may change
+    /// which warp is the first.
+    watched: u64,
     /// The present cycle, and those before which issue slots are decided.
     now: u64,
     decided: [u64; SCHEDULERS],
     /// By scheduler: the first slot that is neither charged nor had an instruction.
     since: [u64; SCHEDULERS],
-    /// The changes of all warps matter, always.
-    are_all_watched: bool,
 }
 
 impl Schedulers {
@@ -255,12 +219,12 @@ impl Schedulers {
             count: sm.schedulers as u8,
             has_two_levels: sm.scheduler == Policy::TwoLevel,
             ready: [0; SCHEDULERS],
-            watched: all.each_ref().map(Scheduler::watched),
+            preferred: all.each_ref().map(Scheduler::preferred),
+            watched: if sm.scheduler == Policy::Gto { 0 } else { !0 },
             all,
             now: 0,
             decided: [0; SCHEDULERS],
             since: [0; SCHEDULERS],
-            are_all_watched: sm.scheduler != Policy::Gto,
         }
     }
 
@@ -292,7 +256,7 @@ impl Schedulers {
     /// Whether a change of a warp may change what slots of its scheduler are charged to.
     #[inline(always)]
     pub fn is_watched(&self, place: Place) -> bool {
-        self.watched[place.number()] & place.bit != 0
+        (self.preferred[place.number()] | self.watched) & place.bit != 0
     }
 
     /// The cycle before which all issue slots are decided, or have passed with the cause that holds.
@@ -312,20 +276,48 @@ impl Schedulers {
     pub fn issued(&mut self, number: u8, rank: u8, now: u64) -> u8 {
         // Its slot is decided.
         self.since[usize::from(number) % SCHEDULERS] = now + 1;
-        let scheduler = &mut self[number];
-        scheduler.preferred = scheduler.preferred_first << rank;
-        let before = std::mem::replace(&mut scheduler.last, rank);
-        if !self.are_all_watched {
-            self.watched[usize::from(number) % SCHEDULERS] = self[number].preferred;
-        }
-        before
+        self.preferred[usize::from(number) % SCHEDULERS] = self[number].preferred_first << rank;
+        std::mem::replace(&mut self[number].last, rank)
     }
 
     #[inline(always)]
     pub fn take_back(&mut self, number: u8, before: u8, now: u64) {
         self.since[usize::from(number) % SCHEDULERS] = now;
-        self[number].set_last(before);
-        self.watched[usize::from(number) % SCHEDULERS] = self[number].watched();
+        self.set_last(number, before);
+    }
+
+    /// A warp of a scheduler was the last to issue, or none that is still there.
+    #[cold]
+    fn set_last(&mut self, number: u8, last: u8) {
+        self[number].last = last;
+        self.preferred[usize::from(number) % SCHEDULERS] = self[number].preferred();
+    }
+
+    /// The first of a set of a scheduler's warps in the order of the policy.
+    #[inline(always)]
+    fn first_of(&self, number: u8, set: u64) -> Option<u8> {
+        let preferred = set & self.preferred[usize::from(number) % SCHEDULERS];
+        let from = if preferred != 0 { preferred } else { set };
+        (set != 0).then_some(from.trailing_zeros() as u8)
+    }
+
+    /// The warp of a scheduler to issue from, of those that may.
+    #[inline(always)]
+    pub fn pick(&self, number: u8, candidates: u64) -> Option<u8> {
+        self.first_of(number, candidates)
+    }
+
+    /// The first warp in a scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
+    #[inline(always)]
+    pub fn first(&self, number: u8) -> Option<Slot> {
+        let scheduler = &self[number];
+        let rank = match (scheduler.policy, scheduler.last) {
+            (Policy::Gto, last) if last != NO_RANK => last,
+            (Policy::TwoLevel, _) if scheduler.active != 0 => self.first_of(number, scheduler.active)?,
+            _ if scheduler.count == RANKS => self.first_of(number, !0)?,
+            _ => self.first_of(number, (1 << scheduler.count) - 1)?,
+        };
+        Some(scheduler.slot(rank))
     }
 
     /// Gives a scheduler, whose slots so far are charged, a new warp, younger than all others, which waits at first. Gives its place.
@@ -406,7 +398,7 @@ impl Schedulers {
     pub fn remove(&mut self, place: Place) -> &[Slot] {
         let Place { scheduler, rank, .. } = place;
         self[scheduler].remove(rank);
-        self.watched[place.number()] = self[scheduler].watched();
+        self.set_last(scheduler, self[scheduler].last);
         let ready = &mut self.ready[place.number()];
         *ready = without(*ready, rank);
         self[scheduler].slots_from(rank)
@@ -458,8 +450,8 @@ mod tests {
     }
 
     fn issue(schedulers: &mut Schedulers) -> Option<u8> {
-        let rank = schedulers[0].pick(schedulers.candidates(0))?;
-        schedulers[0].set_last(rank);
+        let rank = schedulers.pick(0, schedulers.candidates(0))?;
+        schedulers.set_last(0, rank);
         Some(schedulers[0].slot(rank).number())
     }
 
@@ -499,9 +491,9 @@ mod tests {
         let mut gto = scheduler(Policy::Gto, 2);
         gto.set_ready(Place::new(0, 0), &mut CollectorPool::Sp, CollectorPool::Sfu);
         let others = gto.without(0, gto.candidates(0), 1 << CollectorPool::Sfu as u32);
-        assert_eq!(gto[0].pick(others), Some(1));
+        assert_eq!(gto.pick(0, others), Some(1));
         assert_eq!(gto.wanted(), 1 << CollectorPool::Sfu as u32 | 1 << CollectorPool::Sp as u32);
-        assert_eq!(gto[0].first(), Some(0), "the stall is the first one's");
+        assert_eq!(gto.first(0), Some(Slot::new(10)), "the stall is the first one's");
     }
 
     #[test]

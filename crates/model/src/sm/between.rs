@@ -57,12 +57,13 @@ impl Sm {
         self.borrow_instructions(kernels);
         let turn = Turn { now, end: now, kernels, work };
         self.value_came_late(&turn, slot);
+        let latest = self.rf.calendars.now();
         match next {
             Some(pc) => {
                 self.charge_before_change(self.warps[slot].place);
-                self.follow(slot, outcome.pc, pc);
+                self.follow(slot, outcome.pc, pc, latest);
             }
-            None => self.lose_path(slot),
+            None => self.lose_path(slot, latest),
         }
         outcome.event
     }

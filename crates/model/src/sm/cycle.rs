@@ -113,8 +113,8 @@ impl Sm {
     fn cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, step: bool) -> u64 {
         let now = epoch.turn.now;
         self.come_to(now);
-        let mut is_due = self.fetch.alarm <= now;
-        if is_due {
+        if self.fetch.alarm <= now {
+            self.fetch.alarm = 0;
             if epoch.outside <= now {
                 self.take_from_outside(epoch);
             }
@@ -126,15 +126,14 @@ impl Sm {
             let (sm, epoch) = (opaque(self), opaque(epoch));
             sm.take_instructions::<TECHNIQUES>(&mut epoch.turn);
             sm.take_events::<TECHNIQUES>(epoch);
-            if is_due {
+            if sm.fetch.alarm == 0 {
                 sm.let_memory_work(epoch);
-                sm.fetch.alarm = 0;
             }
             // If no warp can issue or be fetched for, nothing changes until the next event.
             if sm.fetch.has_work::<TECHNIQUES>() || sm.schedulers.any_ready() {
                 break;
             }
-            if is_due {
+            if sm.fetch.alarm == 0 {
                 sm.look_ahead(epoch);
             }
             if step {
@@ -144,7 +143,6 @@ impl Sm {
             if next >= sm.fetch.alarm.min(epoch.turn.end) {
                 return sm.pass_beside_memory(epoch, next);
             }
-            is_due = false;
             epoch.turn.now = next;
             sm.come_to(next);
         }
@@ -193,10 +191,11 @@ impl Sm {
     /// Handles the events of the present cycle.
     #[inline(always)]
     fn take_events<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) {
-        let (events, first) = match self.events.take(epoch.turn.now) {
-            0 => return,
-            events => (events, self.events.first(epoch.turn.now)),
-        };
+        let events = self.events.take(epoch.turn.now);
+        if events == 0 {
+            return;
+        }
+        let first = opaque(self).events.first(epoch.turn.now);
         let mut number = 0;
         loop {
             let (sm, epoch) = (opaque(self), opaque(epoch));
@@ -393,13 +392,13 @@ impl Sm {
     fn fetch_one<const TECHNIQUES: bool>(&mut self, turn: &Turn) -> bool {
         let Some(slot) = self.fetch.pick::<TECHNIQUES>() else { return false };
         let warp = &mut self.warps[slot];
-        let Some(pc) = warp.pc() else { return true };
-        let from = pc + u32::from(warp.fetched);
+        debug_assert!(warp.pc().is_some(), "nothing is fetched for a warp without a next instruction");
+        let from = warp.next.wrapping_add(u32::from(warp.fetched));
         let end = warp.end;
         if from >= end {
             // There is nothing behind the last instruction; the executor reports a warp that gets there.
             self.fetch.need &= !slot.bit();
-            if pc >= end {
+            if warp.next >= end {
                 warp.fetched += 1 - warp.buffered;
                 warp.buffered = 1;
                 self.evaluate(turn, slot);

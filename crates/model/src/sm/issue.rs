@@ -305,7 +305,7 @@ impl Sm {
         self.decide_branch(slot, turn.now, done.active & !done.mask);
         match done.next {
             Some(next) => {
-                self.follow(slot, pc, next);
+                self.follow(slot, pc, next, turn.now);
                 match self.spec.branch_cycles {
                     0 => self.evaluate_here(turn, slot),
                     _ => self.wait(slot, Stall::Fetch),
@@ -441,7 +441,7 @@ impl Sm {
     /// A warp has executed the instruction at `pc`, with a collector of `pool`, and comes to the one behind it. Only that one can stall it.
     #[inline(always)]
     fn pass_straight_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32, pool: CollectorPool) {
-        self.follow(slot, pc, pc + 1);
+        self.follow(slot, pc, pc + 1, turn.now);
         self.evaluate_next(turn, slot, pc + 1, pool);
     }
 
@@ -452,7 +452,7 @@ impl Sm {
         // SAFETY: the warp is in its slot, and not borrowed.
         match unsafe { self.homes[slot].state.next_pc() } {
             Some(next) => {
-                self.follow(slot, pc, next);
+                self.follow(slot, pc, next, turn.now);
                 self.evaluate_here(turn, slot);
             }
             None => self.after_event(turn, slot, StepEvent::Blocked),
@@ -584,8 +584,8 @@ impl Sm {
         let next = resident.warp_pc(index);
         let done = resident.warp_done(index);
         match next {
-            Some(pc) => self.follow(slot, last, pc),
-            None => self.lose_path(slot),
+            Some(pc) => self.follow(slot, last, pc, turn.now),
+            None => self.lose_path(slot, turn.now),
         }
         match event {
             StepEvent::Exited | StepEvent::Barrier => {
@@ -604,14 +604,17 @@ impl Sm {
         self.evaluate(turn, slot);
     }
 
-    /// The next instruction of a warp is at `pc`; if it does not follow the latest one, what was fetched is of no use.
+    /// The next instruction of a warp is at `pc`; if it does not follow the latest one, what was fetched is of no use. `now` is the latest cycle that was run.
     #[inline(always)]
-    pub(super) fn follow(&mut self, slot: Slot, latest: u32, pc: u32) {
+    pub(super) fn follow(&mut self, slot: Slot, latest: u32, pc: u32, now: u64) {
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
         warp.consume();
         if pc == latest + 1 {
             self.fetch.consumed(slot, warp);
+            if warp.buffered == 0 && warp.coming != 0 {
+                self.fetch.receive(slot, warp, now);
+            }
         } else {
             self.drop_buffer(slot);
         }
@@ -630,11 +633,14 @@ impl Sm {
     }
 
     /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
-    pub(super) fn lose_path(&mut self, slot: Slot) {
+    pub(super) fn lose_path(&mut self, slot: Slot, now: u64) {
         self.charge_before_change(self.warps[slot].place);
         let warp = &mut self.warps[slot];
         warp.set_pc(None);
         warp.consume();
+        if warp.buffered == 0 && warp.coming != 0 {
+            self.fetch.receive(slot, warp, now);
+        }
         self.fetch.update(slot, &self.warps[slot]);
     }
 
@@ -650,7 +656,7 @@ impl Sm {
         let warp = &mut self.warps[slot];
         self.tally.issue.jumps += 1;
         self.fetch.counters.flushed += u64::from(warp.fetched);
-        (warp.buffered, warp.fetched) = (0, 0);
+        (warp.buffered, warp.fetched, warp.coming) = (0, 0, 0);
         warp.path += 1;
         self.fetch.update(slot, &self.warps[slot]);
     }

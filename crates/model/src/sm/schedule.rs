@@ -424,6 +424,7 @@ impl IndexMut<u8> for Schedulers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpwatt_base::SplitMix64;
     use warpwatt_config::Config;
 
     /// One scheduler whose warps are all ready.
@@ -508,5 +509,42 @@ mod tests {
         assert_eq!(issue(&mut gto), Some(11));
         set_waiting(&mut gto, 0, false);
         assert_eq!(issue(&mut gto), Some(12));
+    }
+
+    #[test]
+    fn every_slot_has_an_instruction_or_is_charged_once() {
+        let mut random = SplitMix64::new(7);
+        let mut schedulers = scheduler(Policy::Gto, 3);
+        // By cycle: how often it was accounted for.
+        let mut plain = vec![0; 40_000];
+        let mut accounted = 0;
+        let mut charge = |accounted: &mut usize, slots: u64| {
+            let end = *accounted + slots as usize;
+            plain[*accounted..end].iter_mut().for_each(|times| *times += 1);
+            *accounted = end;
+        };
+        for now in (0..30_000).filter(|_| random.next_u64().is_multiple_of(2)) {
+            schedulers.begin(now);
+            if now.is_multiple_of(3) {
+                let slots = schedulers.take_passed(0);
+                charge(&mut accounted, slots);
+                assert_eq!(accounted as u64, now, "all before the present one");
+            }
+            if now.is_multiple_of(5) {
+                let slots = schedulers.passed(0, now);
+                charge(&mut accounted, slots + 1);
+                schedulers.issued(0, (now % 3) as u8, now);
+                assert!(schedulers.is_watched(Place::new(0, (now % 3) as u8)));
+                assert!(!schedulers.is_watched(Place::new(0, ((now + 1) % 3) as u8)));
+            } else {
+                schedulers.pass(0, now);
+            }
+            if now.is_multiple_of(7) {
+                let slots = schedulers.take_passed(0);
+                charge(&mut accounted, slots);
+                assert_eq!(accounted as u64, now + 1, "the present one, too");
+            }
+        }
+        assert!(plain[..accounted].iter().all(|&times| times == 1));
     }
 }

@@ -143,6 +143,9 @@ pub struct WarpSlot {
     /// Instructions decoded, from the next one on, and with those that are on their way.
     pub buffered: u8,
     pub fetched: u8,
+    /// Instructions that come to the buffer in a cycle while it has some: they are taken from here once it has none. 0 if there are none such.
+    pub coming: u8,
+    pub coming_at: u64,
     /// Goes up at every jump, so that what was fetched before is not taken.
     pub path: u32,
     /// Nothing happens before this cycle, for this reason.
@@ -186,6 +189,8 @@ impl Default for WarpSlot {
             last_pc: 0,
             buffered: 0,
             fetched: 0,
+            coming: 0,
+            coming_at: 0,
             path: 0,
             held_until: 0,
             held_for: Stall::Fetch,

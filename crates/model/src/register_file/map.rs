@@ -65,10 +65,16 @@ impl Map {
         (first..u64::BITS).step_by(self.banks as usize).fold(0, |set, bit| set | 1 << bit)
     }
 
+    /// A set of repeated banks turned to those of a warp slot, and still repeated.
+    #[inline(always)]
+    pub fn turned_all_over(&self, repeated: u64, slot: usize) -> u64 {
+        repeated.rotate_left(slot as u32)
+    }
+
     /// A set of repeated banks turned to those of a warp slot.
     #[inline(always)]
     pub fn turned(&self, repeated: u64, slot: usize) -> u64 {
-        repeated.rotate_left(slot as u32) & self.all
+        self.turned_all_over(repeated, slot) & self.all
     }
 }
 

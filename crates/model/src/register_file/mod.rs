@@ -189,19 +189,34 @@ impl RegisterFile {
     /// All operands are there within three cycles.
     #[inline(always)]
     pub fn reads_at_once(&mut self, now: u64, slot: usize, timing: &Timing) -> Option<u64> {
-        if !timing.reads_plainly() {
-            return None;
-        }
-        let [first, second] = timing.read_banks.map(|banks| self.map.turned(banks, slot));
+        // Copies of a bank's bit that stand for no bank change nothing.
+        let banks = |cycle: usize| self.map.turned_all_over(timing.read_banks[cycle], slot);
         let calendars = &mut self.calendars;
-        if calendars.taken_on(READS, now + 1) & first | calendars.taken_on(READS, now + 2) & second != 0 {
-            return None;
-        }
-        calendars.mark_on(READS, now + 1, first);
-        calendars.mark_on(READS, now + 2, second);
-        self.counters.read_conflicts += u64::from(timing.reads_later);
+        let ready = match timing.reads_later {
+            0 => {
+                let first = banks(0);
+                if calendars.taken_on(READS, now + 1) & first != 0 {
+                    return None;
+                }
+                calendars.mark_on(READS, now + 1, first);
+                now + 1 + u64::from(first != 0)
+            }
+            later if timing.reads_plainly() => {
+                let (first, second) = (banks(0), banks(1));
+                if calendars.taken_on(READS, now + 1) & first | calendars.taken_on(READS, now + 2) & second
+                    != 0
+                {
+                    return None;
+                }
+                calendars.mark_on(READS, now + 1, first);
+                calendars.mark_on(READS, now + 2, second);
+                self.counters.read_conflicts += u64::from(later);
+                now + 3
+            }
+            _ => return None,
+        };
         self.counters.reads += u64::from(timing.sources);
-        Some(now + 1 + u64::from(first != 0) + u64::from(second != 0))
+        Some(ready)
     }
 
     /// Books reads that the shortcut has no answer for.

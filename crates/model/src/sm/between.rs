@@ -57,13 +57,13 @@ impl Sm {
         self.borrow_instructions(kernels);
         let turn = Turn { now, end: now, kernels, work };
         self.value_came_late(&turn, slot);
+        let latest = self.rf.calendars.now();
         match next {
             Some(pc) => {
-                self.follow(slot, outcome.pc, pc);
-                let warp = &self.warps[slot];
-                self.schedulers.changes(warp.place);
+                self.charge_before_change(self.warps[slot].place);
+                self.follow(slot, outcome.pc, pc, latest);
             }
-            None => self.lose_path(slot),
+            None => self.lose_path(slot, latest),
         }
         outcome.event
     }

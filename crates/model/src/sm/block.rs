@@ -6,7 +6,7 @@ use warpwatt_exec::stepping::Resident;
 use super::high::HighRegisters;
 use super::mem::ROW_BYTES;
 use super::stall::Stall;
-use super::warp::{Condition, Instructions, WarpHome, WarpSlot, gate};
+use super::warp::{ChargedSlots, Condition, Instructions, WarpHome, WarpSlot, gate};
 use super::work::{Finished, Start};
 use super::{Event, Slot, Slots, Sm, Turn};
 use crate::address;
@@ -54,7 +54,7 @@ impl Sm {
         let now = turn.now;
         if self.tally.accounted <= now {
             // An SM without warps is not charged until it gets one, or until its counters are read.
-            self.charge_until(turn.work, now);
+            self.charge_until(now);
         }
         self.count_until(now);
         if self.resident_warps == 0 {
@@ -90,6 +90,7 @@ impl Sm {
                 code: kernel.code,
                 first: kernel.first,
                 program: Instructions::new(turn.kernels.timing, kernel.first),
+                charged: ChargedSlots::new(&mut share.stalls),
                 end: kernel.decoded.uops() as u32,
                 next: 0,
                 path: warp.path + 1,
@@ -112,6 +113,7 @@ impl Sm {
         for i in 0..self.blocks[block].slots.len() {
             let slot = self.blocks[block].slots[i];
             let scheduler = slot.number() % self.schedulers.count();
+            self.charge_passed(scheduler);
             let warp = &mut self.warps[slot];
             warp.place = self.schedulers.add(scheduler, slot, warp.pool);
             self.fetch.start(slot, warp);
@@ -125,12 +127,12 @@ impl Sm {
 
     /// All lanes of a warp have ended.
     pub(super) fn end_warp(&mut self, turn: &mut Turn, slot: Slot) {
+        let place = self.warps[slot].place;
+        self.charge_passed(place.scheduler);
         self.warps[slot].condition = Condition::Drains;
         self.fetch.update(slot, &self.warps[slot]);
         self.waits.stores |= slot.bit();
         turn.work.warps_ended += 1;
-        let warp = &self.warps[slot];
-        let place = warp.place;
         for &younger in self.schedulers.remove(place) {
             self.warps[younger].place.move_up();
         }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an issue slot without an instruction is charged to: the first warp in the scheduler's own order, the line of its next
-//! instruction, and the first condition that it does not meet.
+//! instruction, and the first condition that it does not meet. That is worked out when one of these is about to change, or when another warp becomes the
+//! first, for all slots that have passed since the last time.
 
 use super::counters::IssueCounters;
-use super::schedule::{NO_KERNEL, SlotCharge};
+use super::schedule::Place;
 use super::stall::{Stall, Stalls};
 use super::warp::Condition;
-use super::{Sm, Turn, Work};
+use super::{Sm, Work};
 
 /// What an SM counts about issue, and up to which cycle.
 pub struct Tally {
@@ -50,61 +51,51 @@ impl Tally {
 }
 
 impl Sm {
-    /// The issue slot of a scheduler has no instruction: it is charged to the cause that holds now.
+    /// What the first warp of a scheduler waits for is about to change, or which one that is: issue slots that have passed are charged to what has held until now.
     #[inline(always)]
-    pub(super) fn charge(&mut self, turn: &mut Turn, scheduler: u8) {
-        if self.schedulers.is_stale(scheduler) {
-            self.find_cause(turn.work, scheduler);
+    pub(super) fn charge_passed(&mut self, scheduler: u8) {
+        let slots = self.schedulers.take_passed(scheduler);
+        if slots != 0 {
+            self.charge_first(scheduler, slots);
         }
-        self.schedulers.pass(scheduler, turn.now);
     }
 
-    /// Finds out what the slots of a scheduler are charged to from now on, and notes those that were charged to something else.
+    /// Something about a warp is about to change.
+    #[inline(always)]
+    pub(super) fn charge_before_change(&mut self, place: Place) {
+        if self.schedulers.is_watched(place) {
+            self.charge_passed(place.scheduler);
+        }
+    }
+
+    /// Charges issue slots to the first warp of a scheduler.
     #[cold]
     #[inline(never)]
-    fn find_cause(&mut self, work: &mut Work, number: u8) {
-        let SlotCharge { slots, kernel, pc, stall, .. } = *self.schedulers.charge(number);
-        if slots != 0 {
-            self.tally.stalls[stall as usize] += slots;
-            if kernel != NO_KERNEL
-                && let Some(stalls) = work.shares[kernel as usize].stalls.get_mut(pc as usize)
-            {
-                stalls[stall as usize] += slots;
-            }
-        }
-        let Some(rank) = self.schedulers[number].first() else {
-            return self.schedulers.charge_to(number, SlotCharge::EMPTY);
+    pub(super) fn charge_first(&mut self, scheduler: u8, slots: u64) {
+        let Some(slot) = self.schedulers.first(scheduler) else {
+            self.tally.stalls[Stall::Empty as usize] += slots;
+            return;
         };
-        let warp = &self.warps[self.schedulers[number].slot(rank)];
+        let warp = &self.warps[slot];
         let stall = match warp.condition {
             Condition::Waits | Condition::Misses => warp.stall,
             // It could issue, if its unit accepted it.
             Condition::Ready => Stall::Unit,
             Condition::Free | Condition::Drains => Stall::Empty,
         };
+        self.tally.stalls[stall as usize] += slots;
         let pc = warp.pc().unwrap_or(warp.last_pc);
-        let kernel = warp.kernel;
-        self.schedulers.charge_to(number, SlotCharge { kernel, pc, stall, rank, ..SlotCharge::EMPTY });
+        if pc < warp.end {
+            // SAFETY: what the SM keeps for a kernel stays where it is while warps of it are here, its tables have an entry for each instruction, and
+            // nobody looks at them while an SM is at work or is brought up to date.
+            unsafe { warp.charged.add(pc, stall, slots) };
+        }
     }
 
-    /// A cycle begins: issue slots before it, since the last one in which something happened, have the cause that holds until now.
-    pub(super) fn charge_until(&mut self, work: &mut Work, now: u64) {
-        let passed = self.tally.accounted < now;
+    /// Issue slots before `now` pass with what holds.
+    pub(super) fn charge_until(&mut self, now: u64) {
         self.tally.accounted = self.tally.accounted.max(now);
         self.schedulers.begin(now);
-        if passed {
-            self.charge_stale(work);
-        }
-    }
-
-    /// Slots whose cause has changed are charged to the one that holds now.
-    #[inline(always)]
-    pub(super) fn charge_stale(&mut self, work: &mut Work) {
-        let mut stale = self.schedulers.stale();
-        while stale != 0 {
-            self.find_cause(work, stale.trailing_zeros() as u8);
-            stale &= stale - 1;
-        }
     }
 
     /// Counts the cycles before `now`. To be called before the number of resident warps changes.
@@ -130,14 +121,13 @@ impl Sm {
         self.resident_warps != 0
     }
 
-    /// Brings counters up to date that grow with time, to before `now`.
-    pub fn settle(&mut self, work: &mut Work, now: u64) {
+    /// Brings counters up to date that grow with time, to before `now`. Tables of its part of the run, which warps point into, must not be borrowed.
+    pub fn settle(&mut self, _: &mut Work, now: u64) {
         if self.tally.accounted < now {
-            self.charge_until(work, now);
+            self.charge_until(now);
         }
         for scheduler in 0..self.schedulers.count() {
-            self.schedulers.forget_cause(scheduler);
-            self.find_cause(work, scheduler);
+            self.charge_passed(scheduler);
         }
         self.count_until(self.tally.accounted);
         self.mem.settle(now);

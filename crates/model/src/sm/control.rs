@@ -30,7 +30,7 @@ impl Sm {
         if let Some((lanes, opens)) = unsafe { state.barrier(prepared, resident, warp.index as usize, pc) } {
             self.note_issue(slot, pc, lanes, timing);
             self.start_control(timing, slot, pc, turn.now);
-            self.lose_path(slot);
+            self.lose_path(slot, turn.now);
             self.wait(slot, Stall::Barrier);
             if opens {
                 self.pass_barriers(turn, block as usize, 1);

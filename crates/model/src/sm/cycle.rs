@@ -56,13 +56,13 @@ impl Sm {
             return;
         }
         self.borrow_instructions(context.kernels);
+        self.fetch.alarm = 0;
         let turn = Turn { now: start, end: to, kernels: context.kernels, work };
         let SmContext { memory, inbox, outbox, .. } = context;
         let outside = inbox.next().min(turn.work.next_start());
         let mut epoch = Epoch { turn, memory, inbox, outbox, outside };
         if self.resident_warps != 0 {
-            // What issue slots since the last epoch are charged to.
-            self.charge_until(epoch.turn.work, start);
+            self.charge_until(start);
         }
         match (self.spec.bit_instructions, self.has_techniques()) {
             #[cfg(target_arch = "x86_64")]
@@ -108,50 +108,45 @@ impl Sm {
         next.max(from)
     }
 
-    /// One cycle, and those behind it in which nothing happens but events, after which no warp can issue or be fetched for. Gives the next cycle.
+    /// One cycle, and those behind it in which nothing happens but events and arrivals, after which no warp can issue or be fetched for. Gives the next cycle.
     #[inline(always)]
     fn cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, step: bool) -> u64 {
         let now = epoch.turn.now;
         self.come_to(now);
-        if epoch.outside <= now {
-            match TECHNIQUES {
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the loop without techniques runs only on hosts with these instructions.
-                false => unsafe { self.take_from_outside_plainly(epoch) },
-                _ => self.take_from_outside(epoch),
+        if self.fetch.alarm <= now {
+            self.fetch.alarm = 0;
+            if epoch.outside <= now {
+                match TECHNIQUES {
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: the loop without techniques runs only on hosts with these instructions.
+                    false => unsafe { self.take_from_outside_plainly(epoch) },
+                    _ => self.take_from_outside(epoch),
+                }
+            }
+            if self.mem.second.next() <= now {
+                self.take_from_second_level(&mut epoch.turn);
             }
         }
-        if self.mem.second.next() <= now {
-            self.take_from_second_level(&mut epoch.turn);
-        }
-        // When something happens beside events, and when the memory unit does something, once these are known.
-        let (mut others, mut memory) = (0, 0);
         loop {
             let (sm, epoch) = (opaque(self), opaque(epoch));
             sm.take_instructions::<TECHNIQUES>(&mut epoch.turn);
             sm.take_events::<TECHNIQUES>(epoch);
-            if others == 0 {
+            if sm.fetch.alarm == 0 {
                 sm.let_memory_work(epoch);
             }
             // If no warp can issue or be fetched for, nothing changes until the next event.
             if sm.fetch.has_work::<TECHNIQUES>() || sm.schedulers.any_ready() {
                 break;
             }
-            sm.charge_stale(epoch.turn.work);
-            if sm.fetch.has_requests() {
-                sm.fetch.send(epoch.turn.now, epoch.outbox);
+            if sm.fetch.alarm == 0 {
+                sm.look_ahead(epoch);
             }
-            let soon = epoch.turn.now + 1;
             if step {
-                return soon;
+                return epoch.turn.now + 1;
             }
-            if others == 0 {
-                others = sm.next_beside_events(epoch, soon);
-                memory = sm.mem.next(soon, epoch.outbox);
-            }
-            let next = sm.next_event();
-            if next >= others.min(memory).min(epoch.turn.end) {
-                return sm.pass_beside_memory(epoch, next.min(others), memory);
+            let next = sm.next_event().min(sm.fetch.next_arrival(&sm.warps)).max(epoch.turn.now + 1);
+            if next >= sm.fetch.alarm.min(epoch.turn.end) {
+                return sm.pass_beside_memory(epoch, next);
             }
             epoch.turn.now = next;
             sm.come_to(next);
@@ -160,12 +155,33 @@ impl Sm {
         if self.fetch_one::<TECHNIQUES>(&epoch.turn) && self.fetch.ports > 1 {
             self.fetch_more(&epoch.turn);
         }
-        if self.fetch.has_requests() {
-            self.fetch.send(epoch.turn.now, epoch.outbox);
+        if self.fetch.alarm <= epoch.turn.now {
+            self.look_ahead(epoch);
         }
         // A warp that is ready now mostly still is in the next cycle, or another one.
         let goes_on = issued && self.schedulers.any_ready() || step;
-        if goes_on { epoch.turn.now + 1 } else { self.pass_until_next::<TECHNIQUES>(epoch) }
+        if goes_on { epoch.turn.now + 1 } else { self.next_cycle::<TECHNIQUES>(epoch) }
+    }
+
+    /// Hands requests of instructions to the network, as the last one in a cycle that does, and finds out when anything but events and arrivals happens next.
+    #[inline(always)]
+    fn look_ahead(&mut self, epoch: &mut Epoch) {
+        let soon = epoch.turn.now + 1;
+        let mut others = epoch.outside.min(self.mem.second.next());
+        if self.fetch.has_requests() {
+            self.fetch.send(epoch.turn.now, epoch.outbox);
+            others = others.min(self.fetch.next(soon, epoch.outbox));
+        }
+        self.others = others.max(soon);
+        self.memory = self.mem.next(soon, epoch.outbox);
+        self.fetch.alarm = self.others.min(self.memory);
+    }
+
+    /// The memory unit has something to do in a cycle, if not before.
+    #[inline(always)]
+    pub(super) fn expect_memory(&mut self, at: u64) {
+        self.memory = self.memory.min(at);
+        self.fetch.alarm = self.fetch.alarm.min(at);
     }
 
     /// Time passes in those parts that have a present of their own.
@@ -180,10 +196,11 @@ impl Sm {
     /// Handles the events of the present cycle.
     #[inline(always)]
     fn take_events<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) {
-        let (events, first) = match self.events.take(epoch.turn.now) {
-            0 => return,
-            events => (events, self.events.first(epoch.turn.now)),
-        };
+        let events = self.events.take(epoch.turn.now);
+        if events == 0 {
+            return;
+        }
+        let first = opaque(self).events.first(epoch.turn.now);
         let mut number = 0;
         loop {
             let (sm, epoch) = (opaque(self), opaque(epoch));
@@ -345,36 +362,21 @@ impl Sm {
         }
     }
 
-    /// The next cycle in which something happens. Issue slots until then are charged to what holds now, unless the epoch ends before: then what
-    /// happens between epochs comes first.
-    #[inline(always)]
-    fn pass_until_next<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> u64 {
-        let next = self.next_cycle::<TECHNIQUES>(epoch);
-        if next > epoch.turn.now + 1 && next < epoch.turn.end {
-            self.charge_stale(epoch.turn.work);
-        }
-        next
-    }
-
     /// The next cycle in which something happens, but for what the memory unit does alone before.
     #[inline(always)]
     fn next_cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> u64 {
         let soon = epoch.turn.now + 1;
-        let mut next = u64::MAX;
-        if self.resident_warps != 0 {
-            if self.fetch.has_work::<TECHNIQUES>() {
-                return soon;
-            }
-            if self.schedulers.any_ready() {
-                next = self.next_collector(epoch.turn.now);
-                if next <= soon {
-                    return soon;
-                }
-            }
+        if self.fetch.has_work::<TECHNIQUES>() {
+            return soon;
         }
-        next = next.min(self.next_event()).min(self.next_beside_events(epoch, soon));
-        let memory = self.mem.next(soon, epoch.outbox);
-        self.pass_beside_memory(epoch, next, memory)
+        let mut next = self.next_event().min(self.fetch.next_arrival(&self.warps)).max(soon);
+        if self.schedulers.any_ready() {
+            next = next.min(self.next_collector(epoch.turn.now));
+        }
+        if next <= soon {
+            return soon;
+        }
+        self.pass_beside_memory(epoch, next)
     }
 
     /// The cycle of the next event.
@@ -383,14 +385,17 @@ impl Sm {
         self.events.next().unwrap_or(u64::MAX)
     }
 
-    /// The first of two cycles: that in which something happens but in the memory unit, and that in which the memory unit has something to do, which
-    /// it does alone up to the other.
+    /// The next cycle in which something happens, given that of the next event or arrival. What the memory unit does alone up to then is done.
     #[inline(always)]
-    fn pass_beside_memory(&mut self, epoch: &mut Epoch, next: u64, memory: u64) -> u64 {
-        if memory < next.min(epoch.turn.end) && !self.fetch.has_requests() {
-            return self.step_memory(epoch, memory, next);
+    fn pass_beside_memory(&mut self, epoch: &mut Epoch, next: u64) -> u64 {
+        if next < self.fetch.alarm {
+            return next;
         }
-        next.min(memory)
+        let next = next.min(self.others);
+        if self.memory < next.min(epoch.turn.end) && !self.fetch.has_requests() {
+            return self.step_memory(epoch, self.memory, next);
+        }
+        next.min(self.memory)
     }
 
     /// When a ready warp can issue, as far as collectors are concerned.
@@ -414,13 +419,6 @@ impl Sm {
         next
     }
 
-    /// The next cycle in which something happens but events, and but for the memory unit.
-    #[inline(always)]
-    fn next_beside_events(&self, epoch: &Epoch, soon: u64) -> u64 {
-        let next = epoch.outside.min(self.fetch.next_arrival(&self.warps)).min(self.mem.second.next());
-        next.min(self.fetch.next(soon, epoch.outbox)).max(soon)
-    }
-
     /// Fetches for as many warps as there are further ports.
     #[cold]
     #[inline(never)]
@@ -437,13 +435,13 @@ impl Sm {
     fn fetch_one<const TECHNIQUES: bool>(&mut self, turn: &Turn) -> bool {
         let Some(slot) = self.fetch.pick::<TECHNIQUES>() else { return false };
         let warp = &mut self.warps[slot];
-        let Some(pc) = warp.pc() else { return true };
-        let from = pc + u32::from(warp.fetched);
+        debug_assert!(warp.pc().is_some(), "nothing is fetched for a warp without a next instruction");
+        let from = warp.next.wrapping_add(u32::from(warp.fetched));
         let end = warp.end;
         if from >= end {
             // There is nothing behind the last instruction; the executor reports a warp that gets there.
             self.fetch.need &= !slot.bit();
-            if pc >= end {
+            if warp.next >= end {
                 warp.fetched += 1 - warp.buffered;
                 warp.buffered = 1;
                 self.evaluate(turn, slot);

@@ -24,14 +24,14 @@ impl Sm {
     pub(super) fn evaluate_next(&mut self, turn: &Turn, slot: Slot, pc: u32, pool: CollectorPool) {
         let warp = &mut self.warps[slot];
         if warp.buffered == 0 {
-            return self.wait(slot, Stall::Fetch);
+            return self.stop(slot, Stall::Fetch);
         }
         let timing = turn.timing(warp, pc);
         match warp.hazard(&self.high[slot], timing) {
             // It is still ready, for the same pool.
             None if timing.pool == pool => {}
             None => self.schedulers.set_ready(warp.place, &mut warp.pool, timing.pool),
-            Some(stall) => self.wait(slot, stall),
+            Some(stall) => self.stop(slot, stall),
         }
     }
 
@@ -47,12 +47,23 @@ impl Sm {
         if let Some(stall) = warp.hazard(&self.high[slot], timing) {
             return self.wait(slot, stall);
         }
+        let place = warp.place;
+        self.charge_before_change(place);
+        let warp = &mut self.warps[slot];
         warp.condition = Condition::Ready;
         self.schedulers.set_ready(warp.place, &mut warp.pool, timing.pool);
     }
 
+    /// A warp cannot issue.
     #[inline(always)]
     pub(super) fn wait(&mut self, slot: Slot, stall: Stall) {
+        self.charge_before_change(self.warps[slot].place);
+        self.stop(slot, stall);
+    }
+
+    /// [`Sm::wait`] for a warp that has just issued, so that no slot has passed.
+    #[inline(always)]
+    fn stop(&mut self, slot: Slot, stall: Stall) {
         let warp = &mut self.warps[slot];
         let misses = matches!(stall, Stall::Memory | Stall::Dependency);
         warp.condition = if misses { Condition::Misses } else { Condition::Waits };
@@ -110,6 +121,8 @@ impl Sm {
     #[cold]
     #[inline(never)]
     fn await_constants(&mut self, slot: Slot, now: u64, missing: u8, ready: u64, granted: bool) {
+        // A line may have been asked for.
+        self.fetch.alarm = 0;
         let warp = &mut self.warps[slot];
         if missing != 0 {
             warp.gates |= gate::CONSTANT;

@@ -109,6 +109,8 @@ pub struct Fetch {
     /// Lines that are fetched ahead.
     prefetch: u64,
     requests: VecDeque<Packet>,
+    /// When the SM has to look at anything but events and arrivals again; 0 once something was asked for, since that is not known then.
+    pub alarm: u64,
     pub counters: FetchCounters,
 }
 
@@ -146,6 +148,7 @@ impl Fetch {
             // A cache of a few lines would lose those that warps wait for.
             prefetch: u64::from(icache.prefetch.min(icache.sets * icache.ways / 4)),
             requests: VecDeque::with_capacity(icache.mshrs as usize),
+            alarm: 0,
             counters: FetchCounters::default(),
         }
     }
@@ -206,6 +209,10 @@ impl Fetch {
         let mut cycle = ready + self.cycles;
         if TECHNIQUES && self.data.has_sites() {
             cycle = self.in_order(cycle);
+        } else if warp.buffered != 0 && warp.coming == 0 && self.ports == 1 {
+            // When they come does not matter before the buffer is empty.
+            (warp.coming, warp.coming_at) = (count, cycle);
+            return;
         }
         if self.ahead == self.behind {
             self.next_arrival = cycle;
@@ -222,6 +229,32 @@ impl Fetch {
             self.room = 0;
         }
         self.last_arrival
+    }
+
+    /// The buffer of a warp is empty, and instructions are on their way that it did not need before: they are there by `now`, or will be.
+    #[inline(always)]
+    pub fn receive(&mut self, slot: Slot, warp: &mut WarpSlot, now: u64) {
+        if warp.coming_at <= now {
+            warp.buffered = warp.coming;
+        } else {
+            self.announce_late(slot, warp);
+        }
+        warp.coming = 0;
+    }
+
+    /// Instructions on their way take their place among all others. There is one port, so that no two arrive in a cycle.
+    #[cold]
+    #[inline(never)]
+    fn announce_late(&mut self, slot: Slot, warp: &WarpSlot) {
+        let arrival = Arrival { cycle: warp.coming_at, slot, count: warp.coming, path: warp.path };
+        let mut place = self.behind;
+        while place != self.ahead && self.arriving[(place - 1) % ARRIVALS].cycle > arrival.cycle {
+            self.arriving[place % ARRIVALS] = self.arriving[(place - 1) % ARRIVALS];
+            place -= 1;
+        }
+        self.arriving[place % ARRIVALS] = arrival;
+        self.behind += 1;
+        self.next_arrival = self.next_arrival.min(arrival.cycle);
     }
 
     /// When the next instructions arrive for a warp that has none. Until then nothing depends on whether others have arrived.
@@ -416,6 +449,7 @@ impl Fetch {
     /// Asks for a line that has been given a place.
     fn request(&mut self, now: u64, line: u64, second: &mut SecondLevel) {
         self.complete = [NONE; COMPLETE];
+        self.alarm = 0;
         let id = self.mshr.allocate(line, ());
         let address = line << self.line_shift;
         let first_word = address % LINE_BYTES / 4;
@@ -494,6 +528,7 @@ impl Fetch {
 mod tests {
     use super::*;
     use crate::cache::data::tests::slow;
+    use warpwatt_base::SplitMix64;
 
     /// Brings the first line of some code into the cache.
     fn with_line(config: &Config) -> Fetch {
@@ -555,6 +590,56 @@ mod tests {
         assert!(!fetch.has_work::<true>() && fetch.pick::<true>().is_none());
         assert!(fetch.arrive::<true>(u64::MAX - 1).is_some());
         assert!(fetch.has_work::<true>());
+    }
+
+    #[test]
+    fn a_buffer_is_empty_when_all_that_has_come_is_used_up() {
+        let mut config = Config::default();
+        (config.fetch.buffer, config.fetch.width, config.fetch.cycles) = (8, 3, 7);
+        let mut fetch = Fetch::new(&config, &Techniques::default(), 0);
+        let mut random = SplitMix64::new(11);
+        let mut warps = PerSlot::new(WarpSlot::default);
+        // By warp: what was fetched and is not used up, with the cycle in which it is there.
+        let mut plain: [VecDeque<u64>; 4] = Default::default();
+        let mut now = 0;
+        for _ in 0..100_000 {
+            now += 1 + random.next_u64() % 3;
+            let mut latest = 0;
+            while let Some(Arrival { cycle, slot, count, path }) = fetch.arrive::<false>(now) {
+                assert!(latest < cycle, "one after the other");
+                latest = cycle;
+                if warps[slot].path == path {
+                    warps[slot].buffered += count;
+                }
+            }
+            for (number, coming) in plain.iter_mut().enumerate() {
+                let (slot, warp) = (Slot::new(number), &mut warps[Slot::new(number)]);
+                let has_some = coming.front().is_some_and(|&cycle| cycle <= now);
+                assert_eq!(warp.buffered != 0, has_some);
+                match random.next_u64() % 16 {
+                    0 => {
+                        coming.clear();
+                        (warp.buffered, warp.fetched, warp.coming) = (0, 0, 0);
+                        warp.path += 1;
+                    }
+                    1..10 if has_some => {
+                        coming.pop_front();
+                        warp.consume();
+                        if warp.buffered == 0 && warp.coming != 0 {
+                            fetch.receive(slot, warp, now);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let number = (random.next_u64() % 4) as usize;
+            let (slot, warp) = (Slot::new(number), &mut warps[Slot::new(number)]);
+            if warp.fetched <= fetch.limit {
+                let count = 1 + (random.next_u64() % 3) as u8;
+                fetch.announce::<false>(now, slot, warp, count);
+                plain[number].extend((0..count).map(|_| now + 7));
+            }
+        }
     }
 
     #[test]

@@ -62,14 +62,24 @@ impl Sm {
         any
     }
 
-    /// Lets a scheduler issue. If it does not, its slot is charged to a cause.
+    /// Lets a scheduler issue. If it does not, its slot will be charged to a cause.
     #[inline(always)]
     fn issue_or_charge<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
         let issues = self.schedulers.has_ready(scheduler) && self.issue_from::<TECHNIQUES>(epoch, scheduler);
         if !issues {
-            self.charge(&mut epoch.turn, scheduler);
+            self.schedulers.pass(scheduler, epoch.turn.now);
         }
         issues
+    }
+
+    /// A warp of a scheduler issues. Gives what [`Schedulers::take_back`](super::schedule::Schedulers::take_back) wants if it cannot after all.
+    #[inline(always)]
+    fn slot_is_used(&mut self, scheduler: u8, rank: u8, now: u64) -> u8 {
+        let slots = self.schedulers.passed(scheduler, now);
+        if slots != 0 {
+            self.charge_first(scheduler, slots);
+        }
+        self.schedulers.issued(scheduler, rank, now)
     }
 
     /// Issues an instruction of one of the scheduler's warps. False if none can.
@@ -79,7 +89,7 @@ impl Sm {
         if self.rf.any_full() || !self.mem.has_room() {
             candidates = self.schedulers.without(scheduler, candidates, self.full_pools());
         }
-        let Some(rank) = self.schedulers[scheduler].pick(candidates) else { return false };
+        let Some(rank) = self.schedulers.pick(scheduler, candidates) else { return false };
         match TECHNIQUES {
             true => {
                 self.issue_rank(epoch, scheduler, rank)
@@ -104,7 +114,7 @@ impl Sm {
             // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
             && let Some(done) = unsafe { self.homes[slot].state.execute(pc) }
         {
-            self.schedulers.issued(scheduler, rank, turn.now);
+            self.slot_is_used(scheduler, rank, turn.now);
             self.note_issue(slot, pc, done.lanes, timing);
             self.start_unit::<false>(timing, slot, pc, turn.now);
             // SAFETY: as above; it has been executed.
@@ -208,7 +218,7 @@ impl Sm {
         let now = epoch.turn.now;
         let pc = self.warps[slot].ready_pc();
         // Before it issues, since with that it may end.
-        let before = self.schedulers.issued(scheduler, rank, now);
+        let before = self.slot_is_used(scheduler, rank, now);
         if issue(self, epoch, pc) {
             return true;
         }
@@ -221,7 +231,7 @@ impl Sm {
     #[inline(never)]
     fn issue_another(&mut self, epoch: &mut Epoch, scheduler: u8, mut candidates: u64) -> bool {
         while epoch.turn.work.stopped.is_none()
-            && let Some(rank) = self.schedulers[scheduler].pick(candidates)
+            && let Some(rank) = self.schedulers.pick(scheduler, candidates)
         {
             if self.issue_rank(epoch, scheduler, rank) {
                 return true;
@@ -236,7 +246,7 @@ impl Sm {
     fn issue_rank(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
         let slot = self.schedulers[scheduler].slot(rank);
         // Before it issues, since with that it may end.
-        let before = self.schedulers.issued(scheduler, rank, epoch.turn.now);
+        let before = self.slot_is_used(scheduler, rank, epoch.turn.now);
         let issues = self.try_issue(epoch, slot);
         if !issues {
             self.schedulers.take_back(scheduler, before, epoch.turn.now);
@@ -360,7 +370,7 @@ impl Sm {
         self.decide_branch(slot, turn.now, done.active & !done.mask);
         match done.next {
             Some(next) => {
-                self.follow(slot, pc, next);
+                self.follow(slot, pc, next, turn.now);
                 match self.spec.branch_cycles {
                     0 => self.evaluate_here(turn, slot),
                     _ => self.wait(slot, Stall::Fetch),
@@ -508,7 +518,7 @@ impl Sm {
     /// A warp has executed the instruction at `pc`, with a collector of `pool`, and comes to the one behind it. Only that one can stall it.
     #[inline(always)]
     fn pass_straight_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32, pool: CollectorPool) {
-        self.follow(slot, pc, pc + 1);
+        self.follow(slot, pc, pc + 1, turn.now);
         self.evaluate_next(turn, slot, pc + 1, pool);
     }
 
@@ -519,7 +529,7 @@ impl Sm {
         // SAFETY: the warp is in its slot, and not borrowed.
         match unsafe { self.homes[slot].state.next_pc() } {
             Some(next) => {
-                self.follow(slot, pc, next);
+                self.follow(slot, pc, next, turn.now);
                 self.evaluate_here(turn, slot);
             }
             None => self.after_event(turn, slot, StepEvent::Blocked),
@@ -664,6 +674,7 @@ impl Sm {
         let (home, kernel) = (&self.homes[slot], warp.code);
         let origin = || Origin { local_base: home.local_base, shared_row: home.shared_row, kernel };
         let lines = self.mem.accept(job, origin, &share.stepper);
+        self.expect_memory(self.mem.wake());
         share.lines[pc as usize] += u64::from(lines);
         true
     }
@@ -682,8 +693,8 @@ impl Sm {
         let next = resident.warp_pc(index);
         let done = resident.warp_done(index);
         match next {
-            Some(pc) => self.follow(slot, last, pc),
-            None => self.lose_path(slot),
+            Some(pc) => self.follow(slot, last, pc, turn.now),
+            None => self.lose_path(slot, turn.now),
         }
         match event {
             StepEvent::Exited | StepEvent::Barrier => {
@@ -702,14 +713,17 @@ impl Sm {
         self.evaluate(turn, slot);
     }
 
-    /// The next instruction of a warp is at `pc`; if it does not follow the latest one, what was fetched is of no use.
+    /// The next instruction of a warp is at `pc`; if it does not follow the latest one, what was fetched is of no use. `now` is the latest cycle that was run.
     #[inline(always)]
-    pub(super) fn follow(&mut self, slot: Slot, latest: u32, pc: u32) {
+    pub(super) fn follow(&mut self, slot: Slot, latest: u32, pc: u32, now: u64) {
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
         warp.consume();
         if pc == latest + 1 {
             self.fetch.consumed(slot, warp);
+            if warp.buffered == 0 && warp.coming != 0 {
+                self.fetch.receive(slot, warp, now);
+            }
         } else {
             self.drop_buffer(slot);
         }
@@ -718,9 +732,9 @@ impl Sm {
     /// A warp goes on at `pc` after it waited. What it had fetched is of use if that is where it would have gone on anyway.
     #[inline(always)]
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
+        self.charge_before_change(self.warps[slot].place);
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
-        self.schedulers.changes(warp.place);
         if pc == warp.last_pc + 1 {
             self.fetch.update(slot, &self.warps[slot]);
         } else {
@@ -730,11 +744,14 @@ impl Sm {
 
     /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
     #[inline(always)]
-    pub(super) fn lose_path(&mut self, slot: Slot) {
+    pub(super) fn lose_path(&mut self, slot: Slot, now: u64) {
+        self.charge_before_change(self.warps[slot].place);
         let warp = &mut self.warps[slot];
         warp.set_pc(None);
         warp.consume();
-        self.schedulers.changes(warp.place);
+        if warp.buffered == 0 && warp.coming != 0 {
+            self.fetch.receive(slot, warp, now);
+        }
         self.fetch.update(slot, &self.warps[slot]);
     }
 
@@ -750,7 +767,7 @@ impl Sm {
         let warp = &mut self.warps[slot];
         self.tally.issue.jumps += 1;
         self.fetch.counters.flushed += u64::from(warp.fetched);
-        (warp.buffered, warp.fetched) = (0, 0);
+        (warp.buffered, warp.fetched, warp.coming) = (0, 0, 0);
         warp.path += 1;
         self.fetch.update(slot, &self.warps[slot]);
     }

@@ -14,6 +14,7 @@ impl Sm {
     pub(super) fn step_memory(&mut self, epoch: &mut Epoch, mut at: u64, mut until: u64) -> u64 {
         let is_wanted =
             self.schedulers.any_ready() && self.schedulers.wanted() >> CollectorPool::Memory as u32 & 1 != 0;
+        self.fetch.alarm = 0;
         while at < until.min(epoch.turn.end) {
             self.mem.step(at, epoch.outbox, &mut self.done);
             match *self.done.as_slice() {

@@ -117,6 +117,10 @@ pub struct Sm {
     events: Wheel<Event>,
     /// What the memory unit has announced and the SM has not handled.
     done: Vec<Done>,
+    /// The next cycle in which the memory unit has something to do, and that in which anything else happens but events and arrivals, unless [`Fetch::alarm`] tells
+    /// that these are not known. It is the first of both.
+    memory: u64,
+    others: u64,
     /// The cycle to be run in which the memory unit has been stepped already, if there is one.
     stepped: u64,
     waits: Waits,
@@ -146,6 +150,8 @@ impl Sm {
             mem: MemoryUnit::new(config, techniques, id),
             events: Wheel::new(Event::Wake { slot: Slot::default() }),
             done: Vec::new(),
+            memory: 0,
+            others: 0,
             stepped: u64::MAX,
             waits: Waits::default(),
             instructions: Instructions::default(),

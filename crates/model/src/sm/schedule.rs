@@ -11,7 +11,6 @@ use warpwatt_config::{Policy, Sm as SmParameters};
 
 use super::decode::CollectorPool;
 use super::slot::Slot;
-use super::stall::Stall;
 
 /// Warps of one scheduler at most.
 const RANKS: usize = Slot::COUNT;
@@ -22,7 +21,7 @@ const NO_RANK: u8 = u8::MAX;
 /// A warp's place: its scheduler, and its rank there by age, which is a bit of sets, too.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    scheduler: u8,
+    pub scheduler: u8,
     rank: u8,
     bit: u64,
 }
@@ -71,33 +70,8 @@ pub struct Scheduler {
     active: u64,
     /// The warp that issued last; [`NO_RANK`] if it has gone.
     last: u8,
-    /// Those that go first if they are ready: that warp, or those behind it. And what they are for the first rank, to be shifted for others.
-    preferred: u64,
+    /// Those that go first if they are ready, for the first rank: that warp, or those behind it. To be shifted for others.
     preferred_first: u64,
-    charge: SlotCharge,
-}
-
-/// What issue slots without an instruction are charged to: the instruction that the first warp of a scheduler waits with, and why.
-#[derive(Clone, Copy)]
-pub struct SlotCharge {
-    /// Slots that have not been noted, and the cycle of the first slot that is not among them.
-    pub slots: u64,
-    pub since: u64,
-    /// [`NO_KERNEL`] if the scheduler has no warp.
-    pub kernel: u32,
-    pub pc: u32,
-    pub stall: Stall,
-    /// The rank that it depends on.
-    pub rank: u8,
-}
-
-/// No kernel: a scheduler has no warp.
-pub const NO_KERNEL: u32 = u32::MAX;
-
-impl SlotCharge {
-    /// For a scheduler without warps.
-    pub const EMPTY: SlotCharge =
-        SlotCharge { slots: 0, since: 0, kernel: NO_KERNEL, pc: 0, stall: Stall::Empty, rank: u8::MAX };
 }
 
 impl Scheduler {
@@ -111,9 +85,7 @@ impl Scheduler {
             away: 0,
             active: if policy == Policy::TwoLevel { 0 } else { u64::MAX },
             last: NO_RANK,
-            preferred: 0,
             preferred_first: if policy == Policy::Gto { 1 } else { !1 },
-            charge: SlotCharge::EMPTY,
         }
     }
 
@@ -135,11 +107,11 @@ impl Scheduler {
         if self.policy == Policy::TwoLevel {
             self.active = close(self.active);
         }
-        self.set_last(match self.last {
+        self.last = match self.last {
             NO_RANK => NO_RANK,
             last if last == rank => NO_RANK,
             last => last - u8::from(last > rank),
-        });
+        };
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
         self.fill_active();
@@ -161,13 +133,6 @@ impl Scheduler {
     fn set_away(&mut self, rank: u8, away: bool) {
         self.away = self.away & !(1 << rank) | u64::from(away) << rank;
         self.fill_active();
-    }
-
-    /// The ranks whose changes matter beyond themselves: that which slots are charged to, or with two levels all, since any may change which
-    /// warp is the first.
-    fn watched(&self) -> u64 {
-        // A scheduler without warps has none, and what it is charged to changes with the first that comes.
-        if self.policy == Policy::TwoLevel { !0 } else { 1 << (self.charge.rank % RANKS as u8) }
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -208,35 +173,11 @@ impl Scheduler {
         CollectorPool::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
     }
 
-    /// A warp was the last to issue, or none that is still there.
-    #[cold]
-    fn set_last(&mut self, last: u8) {
-        self.last = last;
-        self.preferred = if last == NO_RANK { 0 } else { self.preferred_first << last };
-    }
-
-    /// The first of a set in the order of the policy.
-    #[inline(always)]
-    fn first_of(&self, set: u64) -> Option<u8> {
-        let preferred = set & self.preferred;
-        let from = if preferred != 0 { preferred } else { set };
-        (set != 0).then_some(from.trailing_zeros() as u8)
-    }
-
-    /// The warp to issue from, of those that may.
-    #[inline(always)]
-    pub fn pick(&self, candidates: u64) -> Option<u8> {
-        self.first_of(candidates)
-    }
-
-    /// The first warp in the scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
-    #[inline(always)]
-    pub fn first(&self) -> Option<u8> {
-        let all = || if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
-        match (self.policy, self.last) {
-            (Policy::Gto, last) if last != NO_RANK => Some(last),
-            (Policy::TwoLevel, _) if self.active != 0 => self.first_of(self.active),
-            _ => self.first_of(all()),
+    /// The ranks that go first if they are ready, given the warp that issued last. Greedy and without one, it is the oldest.
+    fn preferred(&self) -> u64 {
+        match self.last {
+            NO_RANK => self.preferred_first & 1,
+            last => self.preferred_first << last,
         }
     }
 }
@@ -257,13 +198,16 @@ pub struct Schedulers {
     has_two_levels: bool,
     /// By scheduler and rank: warps that can issue as soon as a collector is free.
     ready: [u64; SCHEDULERS],
-    /// By scheduler: ranks whose changes matter to others, see [`Scheduler::watched`].
-    watched: [u64; SCHEDULERS],
+    /// By scheduler: ranks that go first if they are ready.
+    preferred: [u64; SCHEDULERS],
+    /// Ranks whose changes matter beyond themselves, beside those that are preferred: none where slots are charged to the greedy warp, all where others may change
+    /// which warp is the first.
+    watched: u64,
     /// The present cycle, and those before which issue slots are decided.
     now: u64,
     decided: [u64; SCHEDULERS],
-    /// Those for which the cause of slots without an instruction has to be found again, a bit for each.
-    stale: u32,
+    /// By scheduler: the first slot that is neither charged nor had an instruction.
+    since: [u64; SCHEDULERS],
 }
 
 impl Schedulers {
@@ -275,62 +219,49 @@ impl Schedulers {
             count: sm.schedulers as u8,
             has_two_levels: sm.scheduler == Policy::TwoLevel,
             ready: [0; SCHEDULERS],
-            watched: all.each_ref().map(Scheduler::watched),
+            preferred: all.each_ref().map(Scheduler::preferred),
+            watched: if sm.scheduler == Policy::Gto { 0 } else { !0 },
             all,
             now: 0,
             decided: [0; SCHEDULERS],
-            stale: u32::MAX >> (u32::BITS - sm.schedulers),
+            since: [0; SCHEDULERS],
         }
     }
 
-    /// A cycle begins, with no issue slot decided. To be called before anything changes in it, and stale causes are to be found right after.
+    /// A cycle begins, with no issue slot decided. To be called before anything changes in it.
     #[inline(always)]
     pub fn begin(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// Those whose causes are stale, a bit for each.
+    /// Issue slots of a scheduler before `now` that have not been charged and had no instruction.
     #[inline(always)]
-    pub fn stale(&self) -> u32 {
-        self.stale
+    pub fn passed(&self, number: u8, now: u64) -> u64 {
+        now - self.since[usize::from(number) % SCHEDULERS]
     }
 
+    /// Issue slots of a scheduler that have passed without an instruction since the last call: they are to be charged now.
     #[inline(always)]
-    pub fn is_stale(&self, number: u8) -> bool {
-        self.stale >> number & 1 != 0
-    }
-
-    /// The cause of slots without an instruction no longer holds, from the first slot on that is not decided.
-    #[inline(always)]
-    pub fn forget_cause(&mut self, number: u8) {
-        if !self.is_stale(number) {
-            let clock = self.now.max(self.decided[usize::from(number) % SCHEDULERS]);
-            let charge = &mut self[number].charge;
-            let clock = clock.max(charge.since);
-            charge.slots += clock - charge.since;
-            charge.since = clock;
-            self.stale |= 1 << number;
+    pub fn take_passed(&mut self, number: u8) -> u64 {
+        let number = usize::from(number) % SCHEDULERS;
+        let clock = self.now.max(self.decided[number]);
+        let since = self.since[number];
+        if clock <= since {
+            return 0;
         }
+        self.since[number] = clock;
+        clock - since
     }
 
-    /// What slots of a scheduler have been charged to.
+    /// Whether a change of a warp may change what slots of its scheduler are charged to.
     #[inline(always)]
-    pub fn charge(&self, number: u8) -> &SlotCharge {
-        &self[number].charge
-    }
-
-    /// Slots of a scheduler are charged to this from now on.
-    #[inline(always)]
-    pub fn charge_to(&mut self, number: u8, charge: SlotCharge) {
-        let since = self[number].charge.since;
-        self[number].charge = SlotCharge { slots: 0, since, ..charge };
-        self.watched[usize::from(number) % SCHEDULERS] = self[number].watched();
-        self.stale &= !(1 << number);
+    pub fn is_watched(&self, place: Place) -> bool {
+        (self.preferred[place.number()] | self.watched) & place.bit != 0
     }
 
     /// The cycle before which all issue slots are decided, or have passed with the cause that holds.
     pub fn accounted(&self) -> u64 {
-        self.now.max(self.decided[0]).max(self[0].charge.since)
+        self.now.max(self.decided[0]).max(self.since[0])
     }
 
     /// The issue slot of a scheduler has no instruction.
@@ -339,37 +270,58 @@ impl Schedulers {
         self.decided[usize::from(number) % SCHEDULERS] = now + 1;
     }
 
-    /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
+    /// A warp issues, and all slots before this one are charged: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if
+    /// it cannot after all.
     #[inline(always)]
     pub fn issued(&mut self, number: u8, rank: u8, now: u64) -> u8 {
-        debug_assert!(!self.is_stale(number) || self[number].charge.since == now, "no slot without a cause");
-        self.stale |= 1 << number;
-        let scheduler = &mut self[number];
-        scheduler.charge.slots += now - scheduler.charge.since;
         // Its slot is decided.
-        scheduler.charge.since = now + 1;
-        scheduler.preferred = scheduler.preferred_first << rank;
-        std::mem::replace(&mut scheduler.last, rank)
+        self.since[usize::from(number) % SCHEDULERS] = now + 1;
+        self.preferred[usize::from(number) % SCHEDULERS] = self[number].preferred_first << rank;
+        std::mem::replace(&mut self[number].last, rank)
     }
 
     #[inline(always)]
     pub fn take_back(&mut self, number: u8, before: u8, now: u64) {
-        let scheduler = &mut self[number];
-        scheduler.charge.since = now;
-        scheduler.set_last(before);
+        self.since[usize::from(number) % SCHEDULERS] = now;
+        self.set_last(number, before);
     }
 
-    /// Something about a warp changes.
+    /// A warp of a scheduler was the last to issue, or none that is still there.
+    #[cold]
+    fn set_last(&mut self, number: u8, last: u8) {
+        self[number].last = last;
+        self.preferred[usize::from(number) % SCHEDULERS] = self[number].preferred();
+    }
+
+    /// The first of a set of a scheduler's warps in the order of the policy.
     #[inline(always)]
-    pub fn changes(&mut self, place: Place) {
-        if self.watched[place.number()] & place.bit != 0 {
-            self.forget_cause(place.scheduler);
-        }
+    fn first_of(&self, number: u8, set: u64) -> Option<u8> {
+        let preferred = set & self.preferred[usize::from(number) % SCHEDULERS];
+        let from = if preferred != 0 { preferred } else { set };
+        (set != 0).then_some(from.trailing_zeros() as u8)
     }
 
-    /// Gives a scheduler a new warp, younger than all others, which waits at first. Gives its place.
+    /// The warp of a scheduler to issue from, of those that may.
+    #[inline(always)]
+    pub fn pick(&self, number: u8, candidates: u64) -> Option<u8> {
+        self.first_of(number, candidates)
+    }
+
+    /// The first warp in a scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
+    #[inline(always)]
+    pub fn first(&self, number: u8) -> Option<Slot> {
+        let scheduler = &self[number];
+        let rank = match (scheduler.policy, scheduler.last) {
+            (Policy::Gto, last) if last != NO_RANK => last,
+            (Policy::TwoLevel, _) if scheduler.active != 0 => self.first_of(number, scheduler.active)?,
+            _ if scheduler.count == RANKS => self.first_of(number, !0)?,
+            _ => self.first_of(number, (1 << scheduler.count) - 1)?,
+        };
+        Some(scheduler.slot(rank))
+    }
+
+    /// Gives a scheduler, whose slots so far are charged, a new warp, younger than all others, which waits at first. Gives its place.
     pub fn add(&mut self, number: u8, slot: Slot, pool: CollectorPool) -> Place {
-        self.forget_cause(number);
         Place::new(number, self[number].add(slot, pool))
     }
 
@@ -428,31 +380,25 @@ impl Schedulers {
             of_pool[pool as usize] |= place.bit;
             *last = pool;
         }
-        self.watched_changes(place, false);
+        if self.has_two_levels {
+            self[place.scheduler].set_away(place.rank, false);
+        }
     }
 
     /// A warp cannot issue; `away` if it will take long.
     #[inline(always)]
     pub fn set_waiting(&mut self, place: Place, away: bool) {
         self.ready[place.number()] &= !place.bit;
-        self.watched_changes(place, away);
-    }
-
-    #[inline(always)]
-    fn watched_changes(&mut self, place: Place, away: bool) {
-        if self.watched[place.number()] & place.bit != 0 {
-            self.forget_cause(place.scheduler);
-            if self.has_two_levels {
-                self[place.scheduler].set_away(place.rank, away);
-            }
+        if self.has_two_levels {
+            self[place.scheduler].set_away(place.rank, away);
         }
     }
 
-    /// A warp is gone; those younger than it, which it gives, move up by one rank.
+    /// A warp is gone, and all slots so far are charged; those younger than it, which it gives, move up by one rank.
     pub fn remove(&mut self, place: Place) -> &[Slot] {
         let Place { scheduler, rank, .. } = place;
-        self.forget_cause(scheduler);
         self[scheduler].remove(rank);
+        self.set_last(scheduler, self[scheduler].last);
         let ready = &mut self.ready[place.number()];
         *ready = without(*ready, rank);
         self[scheduler].slots_from(rank)
@@ -478,6 +424,7 @@ impl IndexMut<u8> for Schedulers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpwatt_base::SplitMix64;
     use warpwatt_config::Config;
 
     /// One scheduler whose warps are all ready.
@@ -504,8 +451,8 @@ mod tests {
     }
 
     fn issue(schedulers: &mut Schedulers) -> Option<u8> {
-        let rank = schedulers[0].pick(schedulers.candidates(0))?;
-        schedulers[0].set_last(rank);
+        let rank = schedulers.pick(0, schedulers.candidates(0))?;
+        schedulers.set_last(0, rank);
         Some(schedulers[0].slot(rank).number())
     }
 
@@ -545,9 +492,9 @@ mod tests {
         let mut gto = scheduler(Policy::Gto, 2);
         gto.set_ready(Place::new(0, 0), &mut CollectorPool::Sp, CollectorPool::Sfu);
         let others = gto.without(0, gto.candidates(0), 1 << CollectorPool::Sfu as u32);
-        assert_eq!(gto[0].pick(others), Some(1));
+        assert_eq!(gto.pick(0, others), Some(1));
         assert_eq!(gto.wanted(), 1 << CollectorPool::Sfu as u32 | 1 << CollectorPool::Sp as u32);
-        assert_eq!(gto[0].first(), Some(0), "the stall is the first one's");
+        assert_eq!(gto.first(0), Some(Slot::new(10)), "the stall is the first one's");
     }
 
     #[test]
@@ -562,5 +509,42 @@ mod tests {
         assert_eq!(issue(&mut gto), Some(11));
         set_waiting(&mut gto, 0, false);
         assert_eq!(issue(&mut gto), Some(12));
+    }
+
+    #[test]
+    fn every_slot_has_an_instruction_or_is_charged_once() {
+        let mut random = SplitMix64::new(7);
+        let mut schedulers = scheduler(Policy::Gto, 3);
+        // By cycle: how often it was accounted for.
+        let mut plain = vec![0; 40_000];
+        let mut accounted = 0;
+        let mut charge = |accounted: &mut usize, slots: u64| {
+            let end = *accounted + slots as usize;
+            plain[*accounted..end].iter_mut().for_each(|times| *times += 1);
+            *accounted = end;
+        };
+        for now in (0..30_000).filter(|_| random.next_u64().is_multiple_of(2)) {
+            schedulers.begin(now);
+            if now.is_multiple_of(3) {
+                let slots = schedulers.take_passed(0);
+                charge(&mut accounted, slots);
+                assert_eq!(accounted as u64, now, "all before the present one");
+            }
+            if now.is_multiple_of(5) {
+                let slots = schedulers.passed(0, now);
+                charge(&mut accounted, slots + 1);
+                schedulers.issued(0, (now % 3) as u8, now);
+                assert!(schedulers.is_watched(Place::new(0, (now % 3) as u8)));
+                assert!(!schedulers.is_watched(Place::new(0, ((now + 1) % 3) as u8)));
+            } else {
+                schedulers.pass(0, now);
+            }
+            if now.is_multiple_of(7) {
+                let slots = schedulers.take_passed(0);
+                charge(&mut accounted, slots);
+                assert_eq!(accounted as u64, now + 1, "the present one, too");
+            }
+        }
+        assert!(plain[..accounted].iter().all(|&times| times == 1));
     }
 }

@@ -6,7 +6,7 @@ use warpwatt_exec::stepping::WarpPlace;
 use super::decode::{CollectorPool, LOW_REGISTERS, Timing};
 use super::high::HighRegisters;
 use super::schedule::Place;
-use super::stall::Stall;
+use super::stall::{Stall, Stalls};
 
 /// Whether a warp can issue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
@@ -80,6 +80,38 @@ impl Instructions {
     }
 }
 
+/// Issue slots that a kernel's instructions are charged with, by instruction: the table of the SM's part of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChargedSlots(*mut Stalls);
+
+// SAFETY: the table belongs to the SM's part of the run, and goes from thread to thread with it.
+unsafe impl Send for ChargedSlots {}
+// SAFETY: nothing can be done with a shared one but by who has the part of the run, too.
+unsafe impl Sync for ChargedSlots {}
+
+impl Default for ChargedSlots {
+    fn default() -> ChargedSlots {
+        ChargedSlots(std::ptr::null_mut())
+    }
+}
+
+impl ChargedSlots {
+    pub fn new(table: &mut [Stalls]) -> ChargedSlots {
+        ChargedSlots(table.as_mut_ptr())
+    }
+
+    /// Charges an instruction with slots.
+    ///
+    /// # Safety
+    /// The table must still be there, not borrowed, and have this instruction.
+    #[inline(always)]
+    pub unsafe fn add(self, pc: u32, stall: Stall, slots: u64) {
+        // SAFETY: as the caller promises.
+        let row = unsafe { &mut *self.0.add(pc as usize) };
+        row[stall as usize] += slots;
+    }
+}
+
 /// Two lines of the host's cache: what is needed for every instruction.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
@@ -104,11 +136,16 @@ pub struct WarpSlot {
     pub end: u32,
     /// Its kernel's instructions as far as timing is concerned.
     pub program: Instructions,
+    /// What its kernel's instructions are charged with.
+    pub charged: ChargedSlots,
     /// The latest instruction issued: what waits at a barrier is charged to it.
     pub last_pc: u32,
     /// Instructions decoded, from the next one on, and with those that are on their way.
     pub buffered: u8,
     pub fetched: u8,
+    /// Instructions that come to the buffer in a cycle while it has some: they are taken from here once it has none. 0 if there are none such.
+    pub coming: u8,
+    pub coming_at: u64,
     /// Goes up at every jump, so that what was fetched before is not taken.
     pub path: u32,
     /// Nothing happens before this cycle, for this reason.
@@ -148,9 +185,12 @@ impl Default for WarpSlot {
             first: 0,
             end: 0,
             program: Instructions::default(),
+            charged: ChargedSlots::default(),
             last_pc: 0,
             buffered: 0,
             fetched: 0,
+            coming: 0,
+            coming_at: 0,
             path: 0,
             held_until: 0,
             held_for: Stall::Fetch,

@@ -435,6 +435,12 @@ impl MemoryUnit {
         next.max(now)
     }
 
+    /// When the instructions that it has may go on, whatever comes from memory. May lie in the past.
+    #[inline(always)]
+    pub fn wake(&self) -> u64 {
+        self.wake
+    }
+
     /// First cycle from `now` on in which the network may take a request.
     #[inline(never)]
     fn next_request(&self, now: u64, outbox: &Outbox) -> u64 {

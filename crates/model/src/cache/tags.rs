@@ -571,7 +571,18 @@ mod tests {
                         let least = (set.len() == ways as usize).then(|| set.remove(0));
                         let reserved = match random.chance(2) {
                             true => tags.reserve(line),
-                            false => tags.reserve_of_many(line),
+                            false => {
+                                let set = tags.find_of_many(line).0;
+                                let victim = tags.victim_of_many(set);
+                                let reserved = tags.reserve_of_many(set, line);
+                                reserved.map(|(place, state, former)| {
+                                    let is_there = matches!(state, State::Clean | State::Dirty);
+                                    let dirty = state == State::Dirty;
+                                    let evicted = is_there.then_some(Evicted { line: former, dirty });
+                                    assert_eq!(victim, Some(evicted));
+                                    (place, evicted)
+                                })
+                            }
                         };
                         let (id, evicted) = reserved.expect("none is being fetched");
                         assert_eq!(evicted, least.map(|(line, dirty, _)| Evicted { line, dirty }));

@@ -290,6 +290,12 @@ impl Inbox {
         traffic.latencies.add(&latencies);
     }
 
+    /// Cycles from sending to taking, of all packets that were taken.
+    #[cfg(test)]
+    pub fn latency(&self) -> u64 {
+        self.latency
+    }
+
     /// The next packet if it has wholly arrived.
     #[inline(always)]
     pub fn peek(&self, now: u64) -> Option<&Packet> {

@@ -56,7 +56,8 @@ pub struct Partition {
     blocked: Option<Cause>,
     /// The next request's line, if that was looked up. No other request allocates or evicts lines before it is taken.
     head: Option<LookedUp>,
-    /// A clock is a cycle, and no technique is here: the loop is compiled for such partitions by itself, and requests that hit can be taken by `hits`.
+    /// A clock is a cycle, and no technique is at the controller. If none is at the data array either, the loop is one that is compiled for such partitions
+    /// alone, and requests that hit can be taken by `hits`.
     is_plain: bool,
     /// The last request hit, and they are: the next one may hit, too.
     hits: bool,
@@ -72,7 +73,7 @@ impl Partition {
         Partition {
             index,
             interleave: Interleave::new(config),
-            is_plain: clock.is_core() && !memory.has_sites() && !slice.data.has_sites(),
+            is_plain: clock.is_core() && !memory.has_sites(),
             clock,
             slice,
             memory,
@@ -150,7 +151,7 @@ impl Partition {
     ) {
         let partition = self;
         // Bit and vector instructions are for words of a line and tags of a set.
-        if partition.is_plain && !step {
+        if partition.is_plain && !partition.slice.data.has_sites() && !step {
             in_two_copies!(partition.bit_instructions, |partition: &mut Partition,
                                                         from: u64,
                                                         to: u64,

@@ -101,9 +101,9 @@ impl Rig {
                     queue.pop_front();
                 }
                 while !self.deaf {
-                    let before = self.replies[sm].counters.latency;
+                    let before = self.replies[sm].latency();
                     let Some(packet) = self.replies[sm].take(now) else { break };
-                    let sent = now - (self.replies[sm].counters.latency - before);
+                    let sent = now - (self.replies[sm].latency() - before);
                     self.answers.push(Answer { packet, sent });
                 }
             }
@@ -147,9 +147,9 @@ impl Rig {
 
     /// Sends one packet and gives the cycles that the partition had it.
     pub fn time(&mut self, packet: Packet) -> u64 {
-        let before = self.inbox[0].counters.latency;
+        let before = self.inbox[0].latency();
         let answer = self.ask(&[packet])[0];
-        let taken = answer.packet.born + self.inbox[0].counters.latency - before;
+        let taken = answer.packet.born + self.inbox[0].latency() - before;
         answer.sent - taken
     }
 

@@ -36,7 +36,10 @@ impl Recipe {
 /// The codes that were made last, and of what. They say nothing about a choice of techniques that its settings do not, so they make no difference
 /// between two of them.
 #[derive(Clone, Debug, Default)]
-pub struct Codes(Arc<Mutex<Option<(Recipe, Arc<Huffman>)>>>);
+pub struct Codes(Arc<Mutex<Option<Made>>>);
+
+/// Codes, and what they were made of.
+type Made = (Recipe, Arc<Huffman>);
 
 impl PartialEq for Codes {
     fn eq(&self, _: &Codes) -> bool {

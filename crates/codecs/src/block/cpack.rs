@@ -159,7 +159,7 @@ mod tests {
     fn entries_are_compared_at_once_as_one_by_one() {
         let mut halves = [0u16; ENTRIES];
         for (step, one) in
-            (0u16..2000).map(|step| (usize::from(step), step.wrapping_mul(0x9e37) % 5 * 0x4001))
+            (0u16..2000).map(|step| (usize::from(step), (step.wrapping_mul(0x9e37) % 5).wrapping_mul(0x4001)))
         {
             halves[step % ENTRIES] = one;
             for other in [0, one, 0x4001, 0x8002, 0xc003] {

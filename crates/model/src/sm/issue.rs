@@ -161,7 +161,7 @@ impl Sm {
         })
     }
 
-    /// The same for branches.
+    /// [`Sm::issue_chosen`] for branches, compiled with the host's bit and vector instructions.
     #[cold]
     #[inline(never)]
     #[cfg(target_arch = "x86_64")]
@@ -180,7 +180,7 @@ impl Sm {
         })
     }
 
-    /// The same for all that are neither.
+    /// [`Sm::issue_chosen`] for all but loads, stores and branches, compiled with the host's bit and vector instructions.
     #[cold]
     #[inline(never)]
     #[cfg(target_arch = "x86_64")]

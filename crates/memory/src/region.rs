@@ -51,13 +51,15 @@ impl Region {
         if wanted <= self.committed {
             return Ok(());
         }
+        let length = (wanted - self.committed) as usize;
         // SAFETY: the range lies inside of our own mapping.
         let status = unsafe {
-            libc::mprotect(
-                self.host.add(self.committed as usize).cast(),
-                (wanted - self.committed) as usize,
-                libc::PROT_READ | libc::PROT_WRITE,
-            )
+            let first = self.host.add(self.committed as usize).cast();
+            // Kernels walk through memory with long strides, so that small pages cost the host a walk of its page tables with most accesses. It is
+            // no more than advice: a host without large pages goes on with small ones.
+            #[cfg(target_os = "linux")]
+            libc::madvise(first, length, libc::MADV_HUGEPAGE);
+            libc::mprotect(first, length, libc::PROT_READ | libc::PROT_WRITE)
         };
         if status != 0 {
             return Err(io::Error::last_os_error());

@@ -8,7 +8,7 @@
 //! There are twice as many words as cycles of the near future, in two halves. When the present enters one half, all cycles in the other one have
 //! passed, and it is cleared as a whole: in all other cycles, time passes by a comparison.
 //!
-//! Boards that share one present lie cycle by cycle beside each other, so that time passes for all of them at once.
+//! Boards that share one present are cleared together. Each has its words side by side, so that few lines of the host's cache hold what is near.
 
 use std::ops::Range;
 
@@ -24,8 +24,10 @@ pub const RESOURCES: usize = 64;
 /// `N` boards that share one present. Resources are called by their board's number and their bits.
 #[derive(Clone, Debug)]
 pub struct Boards<const N: usize> {
-    /// By cycle, modulo their number, and board: which resources are taken.
-    taken: [[u64; N]; ROWS],
+    /// By board and cycle, modulo their number: which resources are taken.
+    taken: [[u64; ROWS]; N],
+    /// The first so many boards are used.
+    used: usize,
     now: u64,
     /// The cycle in which the present enters the other half of the rows.
     other_half: u64,
@@ -35,9 +37,17 @@ pub struct Boards<const N: usize> {
     tails: [[u64; RESOURCES]; N],
     /// By board: resources whose tail may reach beyond the represented cycles.
     with_tail: [u64; N],
-    /// By board: where the latest search found equal resources taken, for a cycle, and for several.
-    crowds: [Crowd; N],
-    run_crowds: [Crowd; N],
+    /// By board and quarter of its resources: where the latest search found equal resources taken, for a cycle, and for several.
+    crowds: [[Crowd; QUARTERS]; N],
+    run_crowds: [[Crowd; QUARTERS]; N],
+}
+
+const QUARTERS: usize = 4;
+
+/// The quarter of a board that the first of some resources is in.
+#[inline(always)]
+fn quarter(bits: u64) -> usize {
+    (bits.trailing_zeros() as usize / (RESOURCES / QUARTERS)) % QUARTERS
 }
 
 /// Cycles, from one to before another, from which none of some resources is free for as many cycles as one wanted. What is taken stays so.
@@ -69,59 +79,61 @@ fn halves(cycles: Range<u64>) -> [Range<usize>; 2] {
     [first..end.min(ROWS), 0..end.saturating_sub(ROWS)]
 }
 
-/// Clears a half of the rows.
+/// Clears a half of the rows of a board.
 #[inline(always)]
-fn clear<const N: usize>(rows: &mut [[u64; N]]) {
+fn clear(rows: &mut [u64; HORIZON as usize]) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        let (turns, rest) = rows.as_flattened_mut().as_chunks_mut();
-        debug_assert!(rest.is_empty(), "not the rows of a half");
         // SAFETY: the host has the instructions.
-        unsafe { avx2::clear(turns) };
+        unsafe { avx2::clear(rows) };
         return;
     }
-    rows.as_flattened_mut().fill(0);
+    rows.fill(0);
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{__m256i, _mm256_setzero_si256, _mm256_storeu_si256};
 
-    /// Clears words, as many at a time as a half of the rows has for each board.
+    /// Clears words.
     #[target_feature(enable = "avx2")]
-    pub fn clear(words: &mut [[u64; super::HORIZON as usize]]) {
+    pub fn clear(words: &mut [u64; super::HORIZON as usize]) {
         let mut zero = _mm256_setzero_si256();
         // SAFETY: no instruction is executed. If the compiler knew that the vector is zero, it would make a call of the C library of the loop, which
         // finds out about size and alignment each time.
         unsafe {
             core::arch::asm!("/* {0} */", inout(ymm_reg) zero, options(nomem, nostack, preserves_flags))
         };
-        for turn in words {
-            let first: *mut __m256i = turn.as_mut_ptr().cast();
-            for vector in 0..turn.len() / 4 {
-                // SAFETY: it is within the words of the turn.
-                unsafe { _mm256_storeu_si256(first.add(vector), zero) };
-            }
+        let first: *mut __m256i = words.as_mut_ptr().cast();
+        for vector in 0..words.len() / 4 {
+            // SAFETY: it is within the words.
+            unsafe { _mm256_storeu_si256(first.add(vector), zero) };
         }
     }
 }
 
 impl<const N: usize> Default for Boards<N> {
     fn default() -> Self {
+        Boards::of(N)
+    }
+}
+
+impl<const N: usize> Boards<N> {
+    /// Boards of which the first `used` are used.
+    pub fn of(used: usize) -> Self {
         Boards {
-            taken: [[0; N]; ROWS],
+            taken: [[0; ROWS]; N],
+            used,
             now: 0,
             other_half: HORIZON,
             last_tail: 0,
             tails: [[0; RESOURCES]; N],
             with_tail: [0; N],
-            crowds: [Crowd::default(); N],
-            run_crowds: [Crowd::default(); N],
+            crowds: [[Crowd::default(); QUARTERS]; N],
+            run_crowds: [[Crowd::default(); QUARTERS]; N],
         }
     }
-}
 
-impl<const N: usize> Boards<N> {
     /// Moves the present on; what lies before it is forgotten. To be called before anything else in a cycle.
     #[inline(always)]
     pub fn advance(&mut self, now: u64) {
@@ -140,12 +152,14 @@ impl<const N: usize> Boards<N> {
     fn enter_half(&mut self) {
         let (passed, next) = (self.other_half, self.now - self.now % HORIZON + HORIZON);
         self.other_half = next;
-        let halves = self.taken.split_at_mut(HORIZON as usize);
-        let (present, other) = if next % (2 * HORIZON) == 0 { (halves.1, halves.0) } else { halves };
-        clear(other);
-        // Nothing is booked further ahead than the half that comes next.
-        if next - passed > HORIZON {
-            clear(present);
+        let present = usize::from(next.is_multiple_of(2 * HORIZON));
+        for board in self.taken.iter_mut().take(self.used) {
+            let (halves, _) = board.as_chunks_mut();
+            clear(&mut halves[1 - present]);
+            // Nothing is booked further ahead than the half that comes next.
+            if next - passed > HORIZON {
+                clear(&mut halves[present]);
+            }
         }
     }
 
@@ -161,7 +175,7 @@ impl<const N: usize> Boards<N> {
                 left &= left - 1;
                 let tail = self.tails[board][resource];
                 for at in in_sight..tail.min(horizon) {
-                    self.taken[at as usize % ROWS][board] |= 1 << resource;
+                    self.taken[board][at as usize % ROWS] |= 1 << resource;
                 }
                 if tail <= horizon {
                     self.with_tail[board] &= !(1 << resource);
@@ -180,20 +194,14 @@ impl<const N: usize> Boards<N> {
     #[inline(always)]
     pub fn taken_on(&self, board: usize, at: u64) -> u64 {
         debug_assert!(at - self.now < HORIZON);
-        self.taken[at as usize % ROWS][board]
+        self.taken[board][at as usize % ROWS]
     }
 
     /// Takes resources for a cycle that is in sight.
     #[inline(always)]
     pub fn mark_on(&mut self, board: usize, at: u64, bits: u64) {
         debug_assert!(at - self.now < HORIZON);
-        self.taken[at as usize % ROWS][board] |= bits;
-    }
-
-    /// By board: the resources that are taken in the present cycle.
-    #[inline(always)]
-    pub fn present(&mut self) -> &mut [u64; N] {
-        &mut self.taken[self.now as usize % ROWS]
+        self.taken[board][at as usize % ROWS] |= bits;
     }
 
     /// Books the first free cycle of one resource from `earliest` on.
@@ -228,7 +236,7 @@ impl<const N: usize> Boards<N> {
     /// Takes the lowest of some resources that are free in a cycle in sight. False if none is.
     #[inline(always)]
     pub fn takes(&mut self, board: usize, bits: u64, at: u64) -> bool {
-        let taken = &mut self.taken[at as usize % ROWS][board];
+        let taken = &mut self.taken[board][at as usize % ROWS];
         let free = bits & !*taken;
         *taken |= free & free.wrapping_neg();
         free != 0
@@ -244,19 +252,19 @@ impl<const N: usize> Boards<N> {
     /// [`Boards::book_any_on`] for where many wait: what is taken stays so, and each begins behind those before it.
     #[inline(always)]
     pub fn book_any_behind(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
-        let (mut at, from) = self.crowds[board].behind(bits, 1, earliest);
+        let (mut at, from) = self.crowds[board][quarter(bits)].behind(bits, 1, earliest);
         while at - self.now < HORIZON {
-            let taken = &mut self.taken[at as usize % ROWS][board];
+            let taken = &mut self.taken[board][at as usize % ROWS];
             let free = bits & !*taken;
             if free != 0 {
                 *taken |= free & free.wrapping_neg();
                 let to = at + u64::from(free & (free - 1) == 0);
-                self.crowds[board] = Crowd { bits, length: 1, from, to };
+                self.crowds[board][quarter(bits)] = Crowd { bits, length: 1, from, to };
                 return at;
             }
             at += 1;
         }
-        self.crowds[board] = Crowd { bits, length: 1, from, to: at };
+        self.crowds[board][quarter(bits)] = Crowd { bits, length: 1, from, to: at };
         self.book_behind_the_horizon(board, bits, earliest, 1)
     }
 
@@ -278,17 +286,18 @@ impl<const N: usize> Boards<N> {
             return self.book_behind_the_horizon(board, bits, earliest, length);
         }
         let last = self.now + HORIZON - length;
-        let (at, from) = self.run_crowds[board].behind(bits, length, earliest);
+        let (at, from) = self.run_crowds[board][quarter(bits)].behind(bits, length, earliest);
         let (start, resource) = self.find_run(board, bits, at, length, last);
         // Behind a run of the only resource, none begins before its end.
         let to = if start <= last && bits & (bits - 1) == 0 { start + length } else { start };
-        self.run_crowds[board] = Crowd { bits, length, from, to };
+        self.run_crowds[board][quarter(bits)] = Crowd { bits, length, from, to };
         if start > last {
             return self.book_behind_the_horizon(board, bits, earliest, length);
         }
         let [first, rest] = halves(start..start + length);
-        self.taken[first].iter_mut().for_each(|row| row[board] |= resource);
-        self.taken[rest].iter_mut().for_each(|row| row[board] |= resource);
+        let rows = &mut self.taken[board];
+        rows[first].iter_mut().for_each(|row| *row |= resource);
+        rows[rest].iter_mut().for_each(|row| *row |= resource);
         start
     }
 

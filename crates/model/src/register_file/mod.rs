@@ -40,13 +40,15 @@ pub use site::{
     Before, Coming, Looks, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
 };
 
-/// The calendars of an SM: ports of the banks that read, those that write if they are not the same, result buses, and execution units.
-pub type Calendars = Boards<4>;
-/// Their numbers.
+/// The calendars of an SM: ports of the banks that read, result buses and execution units on one board, and ports that write if they are not the same.
+pub type Calendars = Boards<3>;
+/// The numbers of their boards.
 const READS: usize = 0;
-const WRITES: usize = 1;
-const BUSES: usize = 2;
-pub const UNITS: usize = 3;
+const BUSES: usize = 1;
+pub const UNITS: usize = BUSES;
+const WRITES: usize = 2;
+/// Execution units have bits from this one on; buses those below, of which there are as many at most.
+pub const FIRST_UNIT: u32 = 16;
 
 /// The ports that results go through: those that operands come from, or their own. As numbers, their calendars.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,7 +88,7 @@ impl RegisterFile {
             techniques.hang(config, sm, |sites, build| sites.register_file.map(|at| at(build)));
         RegisterFile {
             map: Map::new(config),
-            calendars: Calendars::default(),
+            calendars: Calendars::of(if rf.shared_port { WRITES } else { WRITES + 1 }),
             columns: Columns::default(),
             write_ports: if rf.shared_port { WritePorts::OfReads } else { WritePorts::Own },
             unit_buses,
@@ -364,11 +366,11 @@ impl RegisterFile {
         }
         self.counters.writes += 1;
         let buses = self.buses(memory);
-        let (bank, row) = (self.map.bit(slot, timing.dst), self.calendars.present());
-        let (free, port) = (buses & !row[BUSES], self.write_ports as usize);
-        if free != 0 && row[port] & bank == 0 {
-            row[BUSES] |= free & free.wrapping_neg();
-            row[port] |= bank;
+        let (bank, port) = (self.map.bit(slot, timing.dst), self.write_ports as usize);
+        let free = buses & !self.calendars.taken_on(BUSES, now);
+        if free != 0 && self.calendars.taken_on(port, now) & bank == 0 {
+            self.calendars.mark_on(BUSES, now, free & free.wrapping_neg());
+            self.calendars.mark_on(port, now, bank);
             return now;
         }
         self.write_later(now, buses, bank)
@@ -423,12 +425,12 @@ impl RegisterFile {
     #[inline(always)]
     fn write_two(&mut self, now: u64, slot: usize, register: u8, buses: u64, port: usize) -> Option<u64> {
         let [first, second] = [register, register + 1].map(|register| self.map.bit(slot, register));
-        let row = self.calendars.present();
-        let free = buses & !row[BUSES];
+        let calendars = &mut self.calendars;
+        let free = buses & !calendars.taken_on(BUSES, now);
         let rest = free & free.wrapping_sub(1);
-        if rest != 0 && first != second && row[port] & (first | second) == 0 {
-            row[BUSES] |= free & free.wrapping_neg() | rest & rest.wrapping_neg();
-            row[port] |= first | second;
+        if rest != 0 && first != second && calendars.taken_on(port, now) & (first | second) == 0 {
+            calendars.mark_on(BUSES, now, free & free.wrapping_neg() | rest & rest.wrapping_neg());
+            calendars.mark_on(port, now, first | second);
             self.counters.writes += 2;
             return Some(now);
         }

@@ -6,7 +6,7 @@ use warpwatt_base::counters::Charge;
 use warpwatt_config::Config;
 
 use super::decode::{Timing, Unit};
-use crate::register_file::{Calendars, UNITS};
+use crate::register_file::{Calendars, FIRST_UNIT, UNITS};
 
 warpwatt_base::counters! {
     /// Warp instructions by unit.
@@ -51,11 +51,11 @@ pub struct Units {
 impl Units {
     pub fn new(config: &Config) -> Units {
         let units = &config.units;
-        let mut end = 0;
+        let mut end = FIRST_UNIT;
         let units = [units.sp, units.sfu, units.fp64, units.ldst, 0].map(|count| {
             let first = end;
             end += count;
-            ((1 << count) - 1) << first
+            ((1u64 << count) - 1) << first
         });
         Units { units, taken: [0; Unit::COUNT], longer: [0; Unit::COUNT], waits: 0 }
     }

@@ -46,7 +46,7 @@ impl Column {
     }
 }
 
-/// A column for each bank on each of the two boards of ports.
+/// A column for each bank: of its port, or of that which reads, and of that which writes if it is another one.
 pub struct Columns([[Column; BANKS]; 2]);
 
 impl Default for Columns {
@@ -75,6 +75,7 @@ impl Columns {
         after: [u64; N],
         barred: u64,
     ) -> [u64; N] {
+        debug_assert!(board < 2, "ports {board}");
         let column = &mut self.0[board % 2][usize::from(bank) % BANKS];
         let passed = now - column.now;
         let mut taken = if passed < column.span {

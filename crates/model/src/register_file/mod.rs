@@ -455,7 +455,7 @@ impl RegisterFile {
     pub fn write_back(&mut self, result: &Coming) -> u64 {
         let mut port = ResultPort {
             buses: self.buses(result.timing.unit == Unit::Memory),
-            board: self.write_ports as usize,
+            own_ports: self.write_ports == WritePorts::Own,
             sub_banks: self.sub_banks as u32,
             map: &self.map,
             calendars: &mut self.calendars,

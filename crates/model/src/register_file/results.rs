@@ -17,8 +17,9 @@ pub struct ResultPort<'a> {
     /// Activations of sub-banks that were saved, of reads and of writes.
     pub(super) spared: &'a mut [u64; 2],
     pub(super) map: &'a Map,
-    /// The calendar of the ports that results go through, and the buses that this result may use.
-    pub(super) board: usize,
+    /// Results do not go through the ports that operands come from, but through their own.
+    pub(super) own_ports: bool,
+    /// The buses that this result may use.
     pub(super) buses: u64,
     /// Sub-banks of a bank.
     pub(super) sub_banks: u32,
@@ -79,7 +80,7 @@ impl ResultPort<'_> {
         // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
         // apart beyond its horizon.
         if earliest - now < HORIZON {
-            at = self.columns.book(self.board, access.bank, now, earliest - now, 0);
+            at = self.columns.book(usize::from(self.own_ports), access.bank, now, earliest - now, 0);
         }
         self.counters.writes += 1;
         self.counters.write_conflicts += start - access.ready + (at - earliest);

@@ -13,13 +13,13 @@
 
 use std::collections::VecDeque;
 
-use warpwatt_base::clock::Clock;
 use warpwatt_config::{Config, DramPolicy};
 
 use super::banks::{Banks, Direction};
 use super::controller::accesses_per_line;
 use super::counters::DramCounters;
 use super::queue::Queue;
+use super::time::CommandClock;
 pub use super::transfer::{Arrival, INTERNAL, Returned, Transfer};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::ring::Ring;
@@ -40,7 +40,7 @@ const CLOSING: u64 = 1 << 63;
 pub struct Channel {
     index: usize,
     policy: DramPolicy,
-    clock: Clock,
+    clock: CommandClock,
     /// From the end of the data to the L2 slice, in core cycles.
     latency: u64,
     /// Accesses that each direction's queue holds, and the watermarks of the writes'.
@@ -97,7 +97,7 @@ impl Channel {
     pub fn new(config: &Config, index: usize, lines: usize) -> Channel {
         let dram = &config.dram;
         let banks = Banks::new(config);
-        let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
+        let clock = CommandClock::new(config);
         // The return queue stands at the slice. On top of it is what the way back holds, half of the fixed latency: as many lines as
         // the bus moves meanwhile. A slot is taken with the first access to a line, and free again when the slice takes the line.
         let line_clocks = banks.spec.data * u64::from(accesses_per_line(config));
@@ -652,6 +652,7 @@ impl Channel {
         self.returned_at
     }
 
+    #[inline(always)]
     fn note_first(&mut self) {
         self.returned_at = self.returned.front().map_or(u64::MAX, |line| line.at);
     }

@@ -13,12 +13,13 @@
 
 use std::collections::VecDeque;
 
+use warpwatt_base::counters::Magnitudes;
 use warpwatt_config::{Config, DramPolicy};
 
 use super::banks::{Banks, Direction};
 use super::controller::accesses_per_line;
 use super::counters::DramCounters;
-use super::queue::Queue;
+use super::queue::{Handle, Queue, Waiting};
 use super::time::CommandClock;
 pub use super::transfer::{Arrival, INTERNAL, Returned, Transfer};
 use crate::host::{has_bit_instructions, in_two_copies};
@@ -62,7 +63,7 @@ pub struct Channel {
     pub(super) arrival_at: u64,
     arriving: [u32; 2],
     /// Transfers that wait for room in the queue.
-    pub(super) inlet: VecDeque<Transfer>,
+    pub(super) inlet: VecDeque<Handle>,
     inlet_capacity: usize,
     /// Lines that were read, and when the first of them reaches the slice.
     returned: Ring<Returned>,
@@ -82,6 +83,9 @@ pub struct Channel {
     pub(super) granted: u64,
     /// No row is opened or closed before this clock; 0 if that has to be looked for.
     pub(super) rows_from: u64,
+    /// Accesses in the queue of a direction when a line arrives there, and clocks from the request of a line to the end of its data.
+    pub queues: Magnitudes,
+    pub latencies: Magnitudes,
     /// Since when `active` or `idle` are not counted.
     counted: u64,
     /// Whether the host has instructions for bits.
@@ -131,6 +135,8 @@ impl Channel {
             kept: 0,
             granted: 0,
             rows_from: 0,
+            queues: Magnitudes::default(),
+            latencies: Magnitudes::default(),
             counted: 0,
             bit_instructions: has_bit_instructions(),
             banks,
@@ -173,7 +179,8 @@ impl Channel {
     pub fn push(&mut self, at: u64, transfer: Transfer) {
         debug_assert!(self.now <= at);
         self.arriving[transfer.direction as usize] += transfer.accesses;
-        self.arrivals.push_back(Arrival { at, transfer });
+        let place = self.queue.keep(&transfer);
+        self.arrivals.push_back(Arrival { at, place });
         self.arrival_at = self.arrival_at.min(at);
     }
 
@@ -185,31 +192,32 @@ impl Channel {
 
     /// It is let in.
     #[inline(always)]
-    pub(super) fn drop_arriving(&mut self, transfer: &Transfer) {
+    pub(super) fn drop_arriving(&mut self, direction: Direction, accesses: u32) {
         self.arrivals.drop_front();
         self.arrival_at = self.arrivals.front().map_or(u64::MAX, |arrival| arrival.at);
-        self.arriving[transfer.direction as usize] -= transfer.accesses;
+        self.arriving[direction as usize] -= accesses;
     }
 
     /// The next transfer arrives, in the clock that the channel has come to.
     #[inline(always)]
     fn arrive(&mut self, counters: &mut DramCounters) {
-        let Some(&Arrival { transfer, .. }) = self.arriving() else { return };
-        self.drop_arriving(&transfer);
-        if self.inlet.is_empty() && self.has_place(&transfer) {
-            self.enter(self.now, &transfer, counters);
+        let Some(&Arrival { place, .. }) = self.arriving() else { return };
+        let &Waiting { direction, left, .. } = self.queue.get(place);
+        self.drop_arriving(direction, left);
+        if self.inlet.is_empty() && self.has_place(direction, left) {
+            self.enter(self.now, place, counters);
             // More lines for the direction that is served do not change it.
-            if transfer.direction != self.direction || !self.gathers {
+            if direction != self.direction || !self.gathers {
                 self.choose_direction();
             }
         } else {
-            self.wait_before_queue(transfer, counters);
+            self.wait_before_queue(place, counters);
         }
     }
 
     #[inline(never)]
-    fn wait_before_queue(&mut self, transfer: Transfer, counters: &mut DramCounters) {
-        self.inlet.push_back(transfer);
+    fn wait_before_queue(&mut self, place: Handle, counters: &mut DramCounters) {
+        self.inlet.push_back(place);
         self.admit(self.now, counters);
     }
 
@@ -224,16 +232,17 @@ impl Channel {
 
     /// Whether the queue has room for a transfer.
     #[inline(always)]
-    fn has_place(&self, transfer: &Transfer) -> bool {
-        let used = self.used(transfer.direction);
-        used == 0 || used + transfer.accesses <= self.capacity
+    fn has_place(&self, direction: Direction, accesses: u32) -> bool {
+        let used = self.used(direction);
+        used == 0 || used + accesses <= self.capacity
     }
 
     /// Lets waiting transfers into the queue as far as there is room.
     #[inline(always)]
     pub(super) fn admit(&mut self, at: u64, counters: &mut DramCounters) {
-        while let Some(transfer) = self.inlet.front()
-            && self.has_place(transfer)
+        while let Some(&place) = self.inlet.front()
+            && let &Waiting { direction, left, .. } = self.queue.get(place)
+            && self.has_place(direction, left)
         {
             self.admit_first(at, counters);
         }
@@ -242,32 +251,33 @@ impl Channel {
 
     #[inline(never)]
     fn admit_first(&mut self, at: u64, counters: &mut DramCounters) {
-        if let Some(transfer) = self.inlet.pop_front() {
-            self.enter(at, &transfer, counters);
+        if let Some(place) = self.inlet.pop_front() {
+            self.enter(at, place, counters);
         }
     }
 
     /// A transfer comes into the queue.
     #[inline(always)]
-    fn enter(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
-        let &Transfer { line, bank, row, direction, .. } = transfer;
-        counters.queues.note(u64::from(self.used(direction)));
+    fn enter(&mut self, at: u64, place: Handle, counters: &mut DramCounters) {
+        let &Waiting { line, bank, row, direction, .. } = self.queue.get(place);
+        let bank = usize::from(bank);
+        self.queues.note(u64::from(self.used(direction)));
         if direction == Direction::Read
             && self.queue.waiting(Direction::Write) >> bank & 1 != 0
             && self.queue.holds(bank, Direction::Write, line)
         {
-            return self.forward(at, transfer, counters);
+            return self.forward(at, place, counters);
         }
-        self.line_up(transfer, self.banks.is_open(bank, row));
+        self.line_up(place, bank, direction, self.banks.is_open(bank, row));
     }
 
     /// A transfer waits for its bank from now on, whose open row it wants or not.
     #[inline(always)]
-    pub(super) fn line_up(&mut self, transfer: &Transfer, open: bool) {
-        let is_news = self.queue.push(transfer, open);
+    pub(super) fn line_up(&mut self, place: Handle, bank: usize, direction: Direction, open: bool) {
+        let is_news = self.queue.push(place, open);
         // A line behind others of its bank that want the same command, or of the other direction, changes nothing.
-        if is_news && transfer.direction == self.direction {
-            self.note_stuck(transfer.bank);
+        if is_news && direction == self.direction {
+            self.note_stuck(bank);
             self.next_at = 0;
             self.granted = 0;
         }
@@ -275,8 +285,9 @@ impl Channel {
 
     /// A read is answered from the write queue.
     #[inline(never)]
-    fn forward(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
-        let &Transfer { accesses, asked, tag, .. } = transfer;
+    fn forward(&mut self, at: u64, place: Handle, counters: &mut DramCounters) {
+        let &Waiting { left: accesses, asked, tag, .. } = self.queue.get(place);
+        self.queue.free(place);
         counters.forwards += u64::from(tag < INTERNAL);
         self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
         if self.next_at != 0 {
@@ -326,7 +337,7 @@ impl Channel {
         let reads = self.queue.accesses(Direction::Read);
         let writes = self.queue.accesses(Direction::Write);
         let crowded = writes >= self.high
-            || self.inlet.front().is_some_and(|transfer| transfer.direction == Direction::Write);
+            || self.inlet.front().is_some_and(|&place| self.queue.get(place).direction == Direction::Write);
         let drain = match self.direction {
             Direction::Read => crowded || reads == 0,
             Direction::Write => writes > self.low || reads == 0,
@@ -347,7 +358,7 @@ impl Channel {
         let done = at + self.banks.spec.to_data[0] + self.banks.spec.data;
         if tag < INTERNAL {
             counters.line_reads += 1;
-            counters.latencies.note(done - asked);
+            self.latencies.note(done - asked);
         }
         let at = self.clock.core(done) + self.latency;
         // They come back in the order in which they were read.
@@ -536,11 +547,11 @@ impl Channel {
             closed = 0;
         }
         for bank in bits(closed) {
-            let order = self.queue.oldest_sequence(bank, direction);
+            let order = self.queue.oldest_order(bank, direction);
             self.consider(self.banks.activate_from(bank), order, bank, &mut from, &mut best);
         }
         for bank in bits(open) {
-            let order = self.queue.oldest_sequence(bank, direction) | CLOSING;
+            let order = self.queue.oldest_order(bank, direction) | CLOSING;
             self.consider(self.banks.precharge_from(bank), order, bank, &mut from, &mut best);
         }
         self.rows_from = from;
@@ -569,7 +580,7 @@ impl Channel {
     fn first_come(&self) -> Option<(u64, Command)> {
         let direction = self.direction;
         let banks = bits(self.queue.waiting(direction));
-        let bank = banks.min_by_key(|&bank| self.queue.oldest_sequence(bank, direction))?;
+        let bank = banks.min_by_key(|&bank| self.queue.oldest_order(bank, direction))?;
         let waiting = self.queue.get(self.queue.oldest(bank, direction));
         if self.banks.is_open(bank, waiting.row) {
             let full = direction == Direction::Read && self.returning >= self.return_capacity;
@@ -766,7 +777,7 @@ impl Channel {
                 (2, self.banks.precharge_from(bank), Command::Precharge { bank })
             };
             let goes = rank != 0 || line.started || !full || self.granted >> bank & 1 != 0;
-            choices.push((from.max(self.now), rank, line.sequence, command, goes));
+            choices.push((from.max(self.now), rank, line.order, command, goes));
         }
         if self.policy == DramPolicy::Fcfs {
             let oldest = choices.iter().map(|choice| choice.2).min();

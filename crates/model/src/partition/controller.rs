@@ -6,6 +6,7 @@
 //! and the L2 slice may sleep that long without missing a line. They are advanced to the present where it may matter how full they are. What techniques hold
 //! back is in `held`; with these, channels are always in the present.
 
+use warpwatt_base::counters::Magnitudes;
 use warpwatt_base::opaque;
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
@@ -115,7 +116,14 @@ impl Controller {
     pub fn counters(&self) -> DramCounters {
         let counted = &self.counted;
         let accesses = counted.reads + counted.writes;
+        let (mut queues, mut latencies) = (Magnitudes::default(), Magnitudes::default());
+        for channel in &self.channels {
+            queues.add(&channel.queues);
+            latencies.add(&channel.latencies);
+        }
         DramCounters {
+            queues: queues.log2(),
+            latencies: latencies.log2(),
             row_hits: accesses - counted.row_misses,
             data_busy: accesses * self.data_clocks,
             ..counted.clone()

@@ -7,9 +7,9 @@
 //! accesses left. Lines that arrive meanwhile are let in ahead of time if they have to wait for its end anyway.
 
 use super::banks::Direction;
-use super::channel::{Arrival, Channel, INTERNAL, Transfer, bits};
+use super::channel::{Arrival, Channel, INTERNAL, bits};
 use super::counters::DramCounters;
-use super::queue::Accessed;
+use super::queue::{Accessed, Waiting};
 
 /// Accesses at equal distances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ impl Channel {
                 rest = count - half;
                 #[cfg(test)]
                 self.note_accesses(at, bank, Streak { count: count - 1, ..streak });
-                self.access(last - streak.gap, last_but_one, half, counters);
+                self.access::<false>(last - streak.gap, last_but_one, half, counters);
                 self.end_line(last - streak.gap, last_but_one, counters);
             } else {
                 #[cfg(test)]
@@ -71,7 +71,7 @@ impl Channel {
             Direction::Write => counters.writes += u64::from(count),
         }
         self.now = last + 1;
-        self.access(last, last_bank, rest, counters);
+        self.access::<true>(last, last_bank, rest, counters);
         self.end_line(last, last_bank, counters);
         if !self.inlet.is_empty() {
             self.admit(self.now, counters);
@@ -99,10 +99,13 @@ impl Channel {
         }
     }
 
-    /// Makes accesses to a bank, the last of them in a clock.
+    /// Makes accesses to a bank, the last of them in a clock. `LAST`: none to another bank is made after it in the same streak.
     #[inline(always)]
-    fn access(&mut self, last: u64, bank: usize, count: u32, counters: &mut DramCounters) {
+    fn access<const LAST: bool>(&mut self, last: u64, bank: usize, count: u32, counters: &mut DramCounters) {
         let direction = self.direction;
+        if LAST {
+            self.banks.take_bus(last, bank, direction);
+        }
         let fresh = self.banks.column(last, bank, direction);
         counters.row_misses += u64::from(fresh);
         if let Some((tag, accesses)) = self.queue.access(bank, direction, count)
@@ -140,7 +143,8 @@ impl Channel {
                 let other = queue.oldest_hit(apart, direction);
                 if banks.ready_from(other) <= at + gap {
                     // The oldest of all groups but that of the other one is accessed each time when that rests.
-                    let is_next = queue.oldest_hit(hits & !banks.group_of(other), direction) == bank;
+                    let rest = hits & !banks.group_of(other);
+                    let is_next = rest.is_power_of_two() || queue.oldest_hit(rest, direction) == bank;
                     if !is_next || group_gap > 2 * gap || self.fills_up(bank, other) {
                         return one;
                     }
@@ -232,8 +236,9 @@ impl Channel {
         counters: &mut DramCounters,
         is_harmless: impl Fn(&Channel, usize) -> bool,
     ) -> bool {
-        let Some(&Arrival { at, transfer }) = self.arriving() else { return false };
-        let Transfer { bank, row, direction, accesses, .. } = transfer;
+        let Some(&Arrival { at, place }) = self.arriving() else { return false };
+        let &Waiting { bank, row, direction, left: accesses, .. } = self.queue.get(place);
+        let bank = usize::from(bank);
         let used = self.queue.accesses(direction);
         if direction != self.direction
             || used + accesses > self.capacity
@@ -252,9 +257,9 @@ impl Channel {
             false => self.queue.waiting(direction) >> bank & 1 != 0 || self.row_from(bank) >= last,
         };
         if is_harmless {
-            self.drop_arriving(&transfer);
-            counters.queues.note(u64::from(used - made(at)));
-            self.line_up(&transfer, open);
+            self.drop_arriving(direction, accesses);
+            self.queues.note(u64::from(used - made(at)));
+            self.line_up(place, bank, direction, open);
         }
         is_harmless
     }

@@ -14,6 +14,7 @@
 use std::collections::VecDeque;
 
 use warpwatt_base::counters::Magnitudes;
+use warpwatt_base::opaque;
 use warpwatt_config::{Config, DramPolicy};
 
 use super::banks::{Banks, Direction};
@@ -396,52 +397,54 @@ impl Channel {
     #[inline(always)]
     fn issue_before_plain(&mut self, until: u64, counters: &mut DramCounters) {
         loop {
-            while self.arrival_at <= self.now {
-                self.arrive(counters);
+            // No addresses are computed ahead of the loop.
+            let channel = opaque(self);
+            while channel.arrival_at <= channel.now {
+                channel.arrive(counters);
             }
-            if self.now >= until {
+            if channel.now >= until {
                 return;
             }
-            let end = self.arrival_at.min(until);
-            if self.next_at >= end {
-                self.now = end;
+            let end = channel.arrival_at.min(until);
+            if channel.next_at >= end {
+                channel.now = end;
                 continue;
             }
-            self.next_at = 0;
-            if self.policy == DramPolicy::Fcfs {
-                self.issue_in_order(end, counters);
+            channel.next_at = 0;
+            if channel.policy == DramPolicy::Fcfs {
+                channel.issue_in_order(end, counters);
                 continue;
             }
-            let hits = self.hits();
+            let hits = channel.hits();
             // Where nothing waits, there is only the refresh to come.
-            if hits == 0 && self.queue.is_empty() && end <= self.refresh_due {
-                self.now = end;
-                (self.next_at, self.kept) = (self.refresh_due, 0);
+            if hits == 0 && channel.queue.is_empty() && end <= channel.refresh_due {
+                channel.now = end;
+                (channel.next_at, channel.kept) = (channel.refresh_due, 0);
                 continue;
             }
-            let (access_at, bank) = self.first_access(hits);
-            let row = match self.rows_from.max(self.now) < access_at {
-                true => self.first_row_command(access_at).filter(|&(at, ..)| at < access_at),
+            let (access_at, bank) = channel.first_access(hits);
+            let row = match channel.rows_from.max(channel.now) < access_at {
+                true => channel.first_row_command(access_at).filter(|&(at, ..)| at < access_at),
                 false => None,
             };
             // Most commands are accesses.
-            if row.is_none() && access_at < self.refresh_due.min(until) {
+            if row.is_none() && access_at < channel.refresh_due.min(until) {
                 #[cfg(test)]
-                self.check_access(access_at, bank);
-                if self.arrival_at > access_at || self.absorb_before(access_at, counters) {
-                    self.access_streak(access_at, bank, until, counters);
+                channel.check_access(access_at, bank);
+                if channel.arrival_at > access_at || channel.absorb_before(access_at, counters) {
+                    channel.access_streak(access_at, bank, until, counters);
                 } else {
-                    self.now = self.arrival_at;
-                    (self.next_at, self.kept) = (access_at, 1 << bank);
+                    channel.now = channel.arrival_at;
+                    (channel.next_at, channel.kept) = (access_at, 1 << bank);
                 }
                 continue;
             }
             let next = match row {
-                Some((at, bank, is_open)) => Some((at, self.row_command(bank, is_open, self.direction))),
+                Some((at, bank, is_open)) => Some((at, channel.row_command(bank, is_open, channel.direction))),
                 None if access_at == u64::MAX => None,
-                None => Some((access_at, Command::Access { bank, direction: self.direction })),
+                None => Some((access_at, Command::Access { bank, direction: channel.direction })),
             };
-            self.issue_or_keep(next, end, counters);
+            channel.issue_or_keep(next, end, counters);
         }
     }
 

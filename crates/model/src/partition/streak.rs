@@ -6,6 +6,8 @@
 //! Which of them it is, is found out once, and when each access goes follows. A streak ends with its line at the latest, or with the first of two, or with both if they have as many
 //! accesses left. Lines that arrive meanwhile are let in ahead of time if they have to wait for its end anyway.
 
+use warpwatt_base::opaque;
+
 use super::banks::Direction;
 use super::channel::{Arrival, Channel, INTERNAL, bits};
 use super::counters::DramCounters;
@@ -70,13 +72,14 @@ impl Channel {
             Direction::Read => counters.reads += u64::from(count),
             Direction::Write => counters.writes += u64::from(count),
         }
-        self.now = last + 1;
-        self.access::<true>(last, last_bank, rest, counters);
-        self.end_line(last, last_bank, counters);
-        if !self.inlet.is_empty() {
-            self.admit(self.now, counters);
-        } else if !self.goes_on(direction) {
-            self.choose_direction();
+        let channel = opaque(self);
+        channel.now = last + 1;
+        channel.access::<true>(last, last_bank, rest, counters);
+        channel.end_line(last, last_bank, counters);
+        if !channel.inlet.is_empty() {
+            channel.admit(channel.now, counters);
+        } else if !channel.goes_on(direction) {
+            channel.choose_direction();
         }
     }
 

@@ -440,7 +440,9 @@ impl Channel {
                 continue;
             }
             let next = match row {
-                Some((at, bank, is_open)) => Some((at, channel.row_command(bank, is_open, channel.direction))),
+                Some((at, bank, is_open)) => {
+                    Some((at, channel.row_command(bank, is_open, channel.direction)))
+                }
                 None if access_at == u64::MAX => None,
                 None => Some((access_at, Command::Access { bank, direction: channel.direction })),
             };

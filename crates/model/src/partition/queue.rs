@@ -202,8 +202,19 @@ impl Queue {
     fn keep_behind(&mut self, transfer: &Transfer) -> Handle {
         let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
         let (order, bank, before, after) = (0, bank as u8, NONE, NONE);
-        let waiting =
-            Waiting { line, row, direction, order, asked, tag, left: accesses, started: false, bank, before, after };
+        let waiting = Waiting {
+            line,
+            row,
+            direction,
+            order,
+            asked,
+            tag,
+            left: accesses,
+            started: false,
+            bank,
+            before,
+            after,
+        };
         self.slab.push(waiting);
         (self.slab.len() - 1) as Handle
     }

@@ -462,7 +462,7 @@ impl Slice {
     fn fill_plain(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
         let Some(first) = memory.first_returned() else { return };
         let id = MissId(first.tag);
-        let Miss { place, answers, changes, .. } = *self.misses.get(id);
+        let &Miss { place, answers, changes, .. } = self.misses.get(id);
         if !self.replies.has_room(answers as usize, clock, outbox, &mut self.counters) {
             return;
         }
@@ -472,7 +472,7 @@ impl Slice {
         self.counters.fills += 1;
         self.data.note_frame(clock, place);
         if answers == 1 && !changes {
-            self.replies.push(clock + self.latency, &self.misses.waiting(id, 1)[0], false);
+            self.replies.push(clock + self.latency, &self.misses.get(id).first, false);
         } else {
             self.answer_all(clock, clock, id);
         }
@@ -483,9 +483,9 @@ impl Slice {
     /// Answers all requests that wait for a line that has been filled.
     #[inline(never)]
     fn answer_all(&mut self, clock: u64, ready: u64, id: MissId) {
-        let Miss { line, place, answers, .. } = *self.misses.get(id);
-        for after in 0..answers as usize {
-            let packet = &self.misses.waiting(id, answers)[after];
+        let &Miss { line, place, answers, .. } = self.misses.get(id);
+        for before in 0..answers {
+            let packet = self.misses.waiting(id, before);
             if packet.kind == PacketKind::Read {
                 self.replies.push(ready + self.latency, packet, self.data.has_sites());
             } else {
@@ -499,7 +499,7 @@ impl Slice {
     fn fill_any(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
         let Some(line) = memory.returned() else { return };
         let id = MissId(line.tag);
-        let Miss { line: number, place, answers, changes, .. } = *self.misses.get(id);
+        let &Miss { line: number, place, answers, changes, .. } = self.misses.get(id);
         if !self.replies.has_room(answers as usize, clock, outbox, &mut self.counters) {
             return;
         }

@@ -431,7 +431,7 @@ impl Channel {
             if row.is_none() && access_at < channel.refresh_due.min(until) {
                 #[cfg(test)]
                 channel.check_access(access_at, bank);
-                if channel.arrival_at > access_at || channel.absorb_before(access_at, counters) {
+                if channel.arrival_at > access_at || channel.absorb_before(access_at) {
                     channel.access_streak(access_at, bank, until, counters);
                 } else {
                     channel.now = channel.arrival_at;

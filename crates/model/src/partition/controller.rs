@@ -35,8 +35,6 @@ struct Wanted {
 pub struct First {
     channel: usize,
     pub tag: u32,
-    /// When the first line of another channel comes back, as far as that is known.
-    others_at: u64,
 }
 
 pub struct Controller {
@@ -479,16 +477,13 @@ impl Controller {
     /// The same without techniques.
     #[inline(always)]
     pub fn first_returned(&mut self) -> Option<First> {
-        let (mut channel, mut at, mut others_at, mut index) = (0, u64::MAX, u64::MAX, 0);
-        while let Some(other) = opaque(self).channels.get(index) {
-            let returned_at = other.returned_at();
-            others_at = others_at.min(returned_at.max(at));
-            channel = if returned_at < at { index } else { channel };
-            at = at.min(returned_at);
-            index += 1;
+        let mut channel = 0;
+        // Most controllers have two channels: for so few, nothing is computed ahead of a loop.
+        while opaque(self).channels.get(channel)?.returned_at() != self.first_return {
+            channel += 1;
         }
         let tag = self.channels[channel].returned()?.tag;
-        Some(First { channel, tag, others_at })
+        Some(First { channel, tag })
     }
 
     /// When that is, `u64::MAX` if it is not known.
@@ -509,10 +504,14 @@ impl Controller {
 
     /// The same without techniques.
     #[inline(always)]
-    pub fn take_first(&mut self, First { channel, others_at, .. }: First) {
-        let from = &mut self.channels[channel];
-        if from.take_early() {
-            self.first_return = from.returned_at().min(others_at);
+    pub fn take_first(&mut self, First { channel, .. }: First) {
+        if self.channels[channel].take_early() {
+            let (mut first, mut index) = (u64::MAX, 0);
+            while let Some(channel) = opaque(self).channels.get(index) {
+                first = first.min(channel.returned_at());
+                index += 1;
+            }
+            self.first_return = first;
         } else {
             self.take_in_present(channel);
         }

@@ -49,7 +49,7 @@ impl Channel {
         // A row may be opened or closed between two accesses, but not in the clock of one.
         let limit = until.min(self.refresh_due).min(self.rows_from.saturating_add(1));
         if at + self.banks.spec.gap < limit && self.gathers && self.inlet.is_empty() {
-            let streak = self.let_in_during(at, bank, self.streak(at, bank, limit), counters);
+            let streak = self.let_in_during(at, bank, self.streak(at, bank, limit));
             last = streak.last(at);
             (count, rest) = (streak.count, streak.count);
             if streak.other != bank && count > 1 {
@@ -170,16 +170,10 @@ impl Channel {
 
     /// Lets in transfers that arrive while a streak is under way. If that does not take its course then, it ends before: gives what is left of it.
     #[inline(always)]
-    fn let_in_during(
-        &mut self,
-        at: u64,
-        bank: usize,
-        mut streak: Streak,
-        counters: &mut DramCounters,
-    ) -> Streak {
+    fn let_in_during(&mut self, at: u64, bank: usize, mut streak: Streak) -> Streak {
         while self.arrival_at <= streak.last(at) {
             let made = |clock| streak.before(at, clock);
-            let is_harmless = self.absorb(streak.last(at), made, counters, |channel, wanted| {
+            let is_harmless = self.absorb(streak.last(at), made, |channel, wanted| {
                 // The clocks in which one group rests are free for another one.
                 streak.gap == channel.banks.spec.gap || channel.banks.group_of(bank) >> wanted & 1 != 0
             });
@@ -211,12 +205,11 @@ impl Channel {
 
     /// Lets in transfers that arrive up to the clock of the next access, up to the first that may change it: false if there is one.
     #[inline(always)]
-    pub(super) fn absorb_before(&mut self, access_at: u64, counters: &mut DramCounters) -> bool {
+    pub(super) fn absorb_before(&mut self, access_at: u64) -> bool {
         while self.arrival_at <= access_at {
             let is_harmless = self.absorb(
                 access_at,
                 |_| 0,
-                counters,
                 |channel, wanted| {
                     let bus_from = channel.banks.bus_from(channel.direction);
                     channel.banks.ready_from(wanted).max(bus_from).max(channel.arrival_at) >= access_at
@@ -236,7 +229,6 @@ impl Channel {
         &mut self,
         last: u64,
         made: impl Fn(u64) -> u32,
-        counters: &mut DramCounters,
         is_harmless: impl Fn(&Channel, usize) -> bool,
     ) -> bool {
         let Some(&Arrival { at, place }) = self.arriving() else { return false };

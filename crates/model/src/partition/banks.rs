@@ -223,15 +223,21 @@ impl Banks {
         self.all_activate
     }
 
+    /// An access takes the bus. Of several accesses one after the other only the last one need be told.
+    #[inline(always)]
+    pub fn take_bus(&mut self, at: u64, bank: usize, direction: Direction) {
+        let gaps = &self.spec.gaps[direction as usize];
+        self.bus = [at + gaps.bus[0], at + gaps.bus[1]];
+        self.last_group = usize::from(self.banks[bank % BANKS].group) % BANKS;
+    }
+
     /// Accesses a bank; true if it is the first access since the row was opened. Of several accesses one after the other only the last one of each bank need
     /// be told, in their order.
     #[inline(always)]
     pub fn column(&mut self, at: u64, bank: usize, direction: Direction) -> bool {
         let gaps = &self.spec.gaps[direction as usize];
-        self.bus = [at + gaps.bus[0], at + gaps.bus[1]];
         let bank = &mut self.banks[bank % BANKS];
-        self.last_group = usize::from(bank.group) % BANKS;
-        self.groups[self.last_group] = at + self.spec.ccdl;
+        self.groups[usize::from(bank.group) % BANKS] = at + self.spec.ccdl;
         bank.precharge = bank.precharge.max(at + gaps.precharge);
         std::mem::take(&mut bank.fresh)
     }

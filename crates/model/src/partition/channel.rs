@@ -13,13 +13,15 @@
 
 use std::collections::VecDeque;
 
-use warpwatt_base::clock::Clock;
+use warpwatt_base::counters::Magnitudes;
+use warpwatt_base::opaque;
 use warpwatt_config::{Config, DramPolicy};
 
 use super::banks::{Banks, Direction};
 use super::controller::accesses_per_line;
 use super::counters::DramCounters;
-use super::queue::Queue;
+use super::queue::{Handle, Queue, Waiting};
+use super::time::CommandClock;
 pub use super::transfer::{Arrival, INTERNAL, Returned, Transfer};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::ring::Ring;
@@ -40,7 +42,7 @@ const CLOSING: u64 = 1 << 63;
 pub struct Channel {
     index: usize,
     policy: DramPolicy,
-    clock: Clock,
+    clock: CommandClock,
     /// From the end of the data to the L2 slice, in core cycles.
     latency: u64,
     /// Accesses that each direction's queue holds, and the watermarks of the writes'.
@@ -62,7 +64,7 @@ pub struct Channel {
     pub(super) arrival_at: u64,
     arriving: [u32; 2],
     /// Transfers that wait for room in the queue.
-    pub(super) inlet: VecDeque<Transfer>,
+    pub(super) inlet: VecDeque<Handle>,
     inlet_capacity: usize,
     /// Lines that were read, and when the first of them reaches the slice.
     returned: Ring<Returned>,
@@ -82,6 +84,9 @@ pub struct Channel {
     pub(super) granted: u64,
     /// No row is opened or closed before this clock; 0 if that has to be looked for.
     pub(super) rows_from: u64,
+    /// Accesses in the queue of a direction when a line arrives there, and clocks from the request of a line to the end of its data.
+    pub queues: Magnitudes,
+    pub latencies: Magnitudes,
     /// Since when `active` or `idle` are not counted.
     counted: u64,
     /// Whether the host has instructions for bits.
@@ -97,7 +102,7 @@ impl Channel {
     pub fn new(config: &Config, index: usize, lines: usize) -> Channel {
         let dram = &config.dram;
         let banks = Banks::new(config);
-        let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
+        let clock = CommandClock::new(config);
         // The return queue stands at the slice. On top of it is what the way back holds, half of the fixed latency: as many lines as
         // the bus moves meanwhile. A slot is taken with the first access to a line, and free again when the slice takes the line.
         let line_clocks = banks.spec.data * u64::from(accesses_per_line(config));
@@ -131,6 +136,8 @@ impl Channel {
             kept: 0,
             granted: 0,
             rows_from: 0,
+            queues: Magnitudes::default(),
+            latencies: Magnitudes::default(),
             counted: 0,
             bit_instructions: has_bit_instructions(),
             banks,
@@ -173,7 +180,8 @@ impl Channel {
     pub fn push(&mut self, at: u64, transfer: Transfer) {
         debug_assert!(self.now <= at);
         self.arriving[transfer.direction as usize] += transfer.accesses;
-        self.arrivals.push_back(Arrival { at, transfer });
+        let place = self.queue.keep(&transfer);
+        self.arrivals.push_back(Arrival { at, place });
         self.arrival_at = self.arrival_at.min(at);
     }
 
@@ -185,31 +193,32 @@ impl Channel {
 
     /// It is let in.
     #[inline(always)]
-    pub(super) fn drop_arriving(&mut self, transfer: &Transfer) {
+    pub(super) fn drop_arriving(&mut self, direction: Direction, accesses: u32) {
         self.arrivals.drop_front();
         self.arrival_at = self.arrivals.front().map_or(u64::MAX, |arrival| arrival.at);
-        self.arriving[transfer.direction as usize] -= transfer.accesses;
+        self.arriving[direction as usize] -= accesses;
     }
 
     /// The next transfer arrives, in the clock that the channel has come to.
     #[inline(always)]
     fn arrive(&mut self, counters: &mut DramCounters) {
-        let Some(&Arrival { transfer, .. }) = self.arriving() else { return };
-        self.drop_arriving(&transfer);
-        if self.inlet.is_empty() && self.has_place(&transfer) {
-            self.enter(self.now, &transfer, counters);
+        let Some(&Arrival { place, .. }) = self.arriving() else { return };
+        let &Waiting { direction, left, .. } = self.queue.get(place);
+        self.drop_arriving(direction, left);
+        if self.inlet.is_empty() && self.has_place(direction, left) {
+            self.enter(self.now, place, counters);
             // More lines for the direction that is served do not change it.
-            if transfer.direction != self.direction || !self.gathers {
+            if direction != self.direction || !self.gathers {
                 self.choose_direction();
             }
         } else {
-            self.wait_before_queue(transfer, counters);
+            self.wait_before_queue(place, counters);
         }
     }
 
     #[inline(never)]
-    fn wait_before_queue(&mut self, transfer: Transfer, counters: &mut DramCounters) {
-        self.inlet.push_back(transfer);
+    fn wait_before_queue(&mut self, place: Handle, counters: &mut DramCounters) {
+        self.inlet.push_back(place);
         self.admit(self.now, counters);
     }
 
@@ -224,16 +233,17 @@ impl Channel {
 
     /// Whether the queue has room for a transfer.
     #[inline(always)]
-    fn has_place(&self, transfer: &Transfer) -> bool {
-        let used = self.used(transfer.direction);
-        used == 0 || used + transfer.accesses <= self.capacity
+    fn has_place(&self, direction: Direction, accesses: u32) -> bool {
+        let used = self.used(direction);
+        used == 0 || used + accesses <= self.capacity
     }
 
     /// Lets waiting transfers into the queue as far as there is room.
     #[inline(always)]
     pub(super) fn admit(&mut self, at: u64, counters: &mut DramCounters) {
-        while let Some(transfer) = self.inlet.front()
-            && self.has_place(transfer)
+        while let Some(&place) = self.inlet.front()
+            && let &Waiting { direction, left, .. } = self.queue.get(place)
+            && self.has_place(direction, left)
         {
             self.admit_first(at, counters);
         }
@@ -242,32 +252,33 @@ impl Channel {
 
     #[inline(never)]
     fn admit_first(&mut self, at: u64, counters: &mut DramCounters) {
-        if let Some(transfer) = self.inlet.pop_front() {
-            self.enter(at, &transfer, counters);
+        if let Some(place) = self.inlet.pop_front() {
+            self.enter(at, place, counters);
         }
     }
 
     /// A transfer comes into the queue.
     #[inline(always)]
-    fn enter(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
-        let &Transfer { line, bank, row, direction, .. } = transfer;
-        counters.queues.note(u64::from(self.used(direction)));
+    fn enter(&mut self, at: u64, place: Handle, counters: &mut DramCounters) {
+        let &Waiting { line, bank, row, direction, .. } = self.queue.get(place);
+        let bank = usize::from(bank);
+        self.queues.note(u64::from(self.used(direction)));
         if direction == Direction::Read
             && self.queue.waiting(Direction::Write) >> bank & 1 != 0
             && self.queue.holds(bank, Direction::Write, line)
         {
-            return self.forward(at, transfer, counters);
+            return self.forward(at, place, counters);
         }
-        self.line_up(transfer, self.banks.is_open(bank, row));
+        self.line_up(place, bank, direction, self.banks.is_open(bank, row));
     }
 
     /// A transfer waits for its bank from now on, whose open row it wants or not.
     #[inline(always)]
-    pub(super) fn line_up(&mut self, transfer: &Transfer, open: bool) {
-        let is_news = self.queue.push(transfer, open);
+    pub(super) fn line_up(&mut self, place: Handle, bank: usize, direction: Direction, open: bool) {
+        let is_news = self.queue.push(place, open);
         // A line behind others of its bank that want the same command, or of the other direction, changes nothing.
-        if is_news && transfer.direction == self.direction {
-            self.note_stuck(transfer.bank);
+        if is_news && direction == self.direction {
+            self.note_stuck(bank);
             self.next_at = 0;
             self.granted = 0;
         }
@@ -275,8 +286,9 @@ impl Channel {
 
     /// A read is answered from the write queue.
     #[inline(never)]
-    fn forward(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
-        let &Transfer { accesses, asked, tag, .. } = transfer;
+    fn forward(&mut self, at: u64, place: Handle, counters: &mut DramCounters) {
+        let &Waiting { left: accesses, asked, tag, .. } = self.queue.get(place);
+        self.queue.free(place);
         counters.forwards += u64::from(tag < INTERNAL);
         self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
         if self.next_at != 0 {
@@ -326,7 +338,7 @@ impl Channel {
         let reads = self.queue.accesses(Direction::Read);
         let writes = self.queue.accesses(Direction::Write);
         let crowded = writes >= self.high
-            || self.inlet.front().is_some_and(|transfer| transfer.direction == Direction::Write);
+            || self.inlet.front().is_some_and(|&place| self.queue.get(place).direction == Direction::Write);
         let drain = match self.direction {
             Direction::Read => crowded || reads == 0,
             Direction::Write => writes > self.low || reads == 0,
@@ -347,7 +359,7 @@ impl Channel {
         let done = at + self.banks.spec.to_data[0] + self.banks.spec.data;
         if tag < INTERNAL {
             counters.line_reads += 1;
-            counters.latencies.note(done - asked);
+            self.latencies.note(done - asked);
         }
         let at = self.clock.core(done) + self.latency;
         // They come back in the order in which they were read.
@@ -385,52 +397,56 @@ impl Channel {
     #[inline(always)]
     fn issue_before_plain(&mut self, until: u64, counters: &mut DramCounters) {
         loop {
-            while self.arrival_at <= self.now {
-                self.arrive(counters);
+            // No addresses are computed ahead of the loop.
+            let channel = opaque(self);
+            while channel.arrival_at <= channel.now {
+                channel.arrive(counters);
             }
-            if self.now >= until {
+            if channel.now >= until {
                 return;
             }
-            let end = self.arrival_at.min(until);
-            if self.next_at >= end {
-                self.now = end;
+            let end = channel.arrival_at.min(until);
+            if channel.next_at >= end {
+                channel.now = end;
                 continue;
             }
-            self.next_at = 0;
-            if self.policy == DramPolicy::Fcfs {
-                self.issue_in_order(end, counters);
+            channel.next_at = 0;
+            if channel.policy == DramPolicy::Fcfs {
+                channel.issue_in_order(end, counters);
                 continue;
             }
-            let hits = self.hits();
+            let hits = channel.hits();
             // Where nothing waits, there is only the refresh to come.
-            if hits == 0 && self.queue.is_empty() && end <= self.refresh_due {
-                self.now = end;
-                (self.next_at, self.kept) = (self.refresh_due, 0);
+            if hits == 0 && channel.queue.is_empty() && end <= channel.refresh_due {
+                channel.now = end;
+                (channel.next_at, channel.kept) = (channel.refresh_due, 0);
                 continue;
             }
-            let (access_at, bank) = self.first_access(hits);
-            let row = match self.rows_from.max(self.now) < access_at {
-                true => self.first_row_command(access_at).filter(|&(at, ..)| at < access_at),
+            let (access_at, bank) = channel.first_access(hits);
+            let row = match channel.rows_from.max(channel.now) < access_at {
+                true => channel.first_row_command(access_at).filter(|&(at, ..)| at < access_at),
                 false => None,
             };
             // Most commands are accesses.
-            if row.is_none() && access_at < self.refresh_due.min(until) {
+            if row.is_none() && access_at < channel.refresh_due.min(until) {
                 #[cfg(test)]
-                self.check_access(access_at, bank);
-                if self.arrival_at > access_at || self.absorb_before(access_at, counters) {
-                    self.access_streak(access_at, bank, until, counters);
+                channel.check_access(access_at, bank);
+                if channel.arrival_at > access_at || channel.absorb_before(access_at) {
+                    channel.access_streak(access_at, bank, until, counters);
                 } else {
-                    self.now = self.arrival_at;
-                    (self.next_at, self.kept) = (access_at, 1 << bank);
+                    channel.now = channel.arrival_at;
+                    (channel.next_at, channel.kept) = (access_at, 1 << bank);
                 }
                 continue;
             }
             let next = match row {
-                Some((at, bank, is_open)) => Some((at, self.row_command(bank, is_open, self.direction))),
+                Some((at, bank, is_open)) => {
+                    Some((at, channel.row_command(bank, is_open, channel.direction)))
+                }
                 None if access_at == u64::MAX => None,
-                None => Some((access_at, Command::Access { bank, direction: self.direction })),
+                None => Some((access_at, Command::Access { bank, direction: channel.direction })),
             };
-            self.issue_or_keep(next, end, counters);
+            channel.issue_or_keep(next, end, counters);
         }
     }
 
@@ -536,11 +552,11 @@ impl Channel {
             closed = 0;
         }
         for bank in bits(closed) {
-            let order = self.queue.oldest_sequence(bank, direction);
+            let order = self.queue.oldest_order(bank, direction);
             self.consider(self.banks.activate_from(bank), order, bank, &mut from, &mut best);
         }
         for bank in bits(open) {
-            let order = self.queue.oldest_sequence(bank, direction) | CLOSING;
+            let order = self.queue.oldest_order(bank, direction) | CLOSING;
             self.consider(self.banks.precharge_from(bank), order, bank, &mut from, &mut best);
         }
         self.rows_from = from;
@@ -569,7 +585,7 @@ impl Channel {
     fn first_come(&self) -> Option<(u64, Command)> {
         let direction = self.direction;
         let banks = bits(self.queue.waiting(direction));
-        let bank = banks.min_by_key(|&bank| self.queue.oldest_sequence(bank, direction))?;
+        let bank = banks.min_by_key(|&bank| self.queue.oldest_order(bank, direction))?;
         let waiting = self.queue.get(self.queue.oldest(bank, direction));
         if self.banks.is_open(bank, waiting.row) {
             let full = direction == Direction::Read && self.returning >= self.return_capacity;
@@ -652,6 +668,7 @@ impl Channel {
         self.returned_at
     }
 
+    #[inline(always)]
     fn note_first(&mut self) {
         self.returned_at = self.returned.front().map_or(u64::MAX, |line| line.at);
     }
@@ -765,7 +782,7 @@ impl Channel {
                 (2, self.banks.precharge_from(bank), Command::Precharge { bank })
             };
             let goes = rank != 0 || line.started || !full || self.granted >> bank & 1 != 0;
-            choices.push((from.max(self.now), rank, line.sequence, command, goes));
+            choices.push((from.max(self.now), rank, line.order, command, goes));
         }
         if self.policy == DramPolicy::Fcfs {
             let oldest = choices.iter().map(|choice| choice.2).min();

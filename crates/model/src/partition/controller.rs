@@ -6,7 +6,8 @@
 //! and the L2 slice may sleep that long without missing a line. They are advanced to the present where it may matter how full they are. What techniques hold
 //! back is in `held`; with these, channels are always in the present.
 
-use warpwatt_base::clock::Clock;
+use warpwatt_base::counters::Magnitudes;
+use warpwatt_base::opaque;
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
@@ -16,6 +17,7 @@ use super::counters::DramCounters;
 use super::held::{Holding, Later};
 use super::mapping::{DramAddress, Mapping};
 use super::site::{self, ControllerMessage, Metadata, TransferPlan, TransferSite, Way};
+use super::time::CommandClock;
 use crate::address::Interleave;
 use crate::net::LINE_BYTES;
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
@@ -28,11 +30,18 @@ struct Wanted {
     tag: u32,
 }
 
+/// The line that comes back first.
+#[derive(Clone, Copy)]
+pub struct First {
+    channel: usize,
+    pub tag: u32,
+}
+
 pub struct Controller {
     index: usize,
     interleave: Interleave,
     mapping: Mapping,
-    clock: Clock,
+    clock: CommandClock,
     /// Bytes of an access.
     access_bytes: u32,
     /// Accesses of a whole line.
@@ -74,7 +83,7 @@ impl Controller {
     /// For at most `lines` reads at a time.
     pub fn new(config: &Config, techniques: &Techniques, index: usize, lines: usize) -> Controller {
         let dram = &config.dram;
-        let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
+        let clock = CommandClock::new(config);
         Controller {
             index,
             interleave: Interleave::new(config),
@@ -105,7 +114,14 @@ impl Controller {
     pub fn counters(&self) -> DramCounters {
         let counted = &self.counted;
         let accesses = counted.reads + counted.writes;
+        let (mut queues, mut latencies) = (Magnitudes::default(), Magnitudes::default());
+        for channel in &self.channels {
+            queues.add(&channel.queues);
+            latencies.add(&channel.latencies);
+        }
         DramCounters {
+            queues: queues.log2(),
+            latencies: latencies.log2(),
             row_hits: accesses - counted.row_misses,
             data_busy: accesses * self.data_clocks,
             ..counted.clone()
@@ -307,23 +323,31 @@ impl Controller {
     }
 
     /// Reads a line; it comes back with the tag.
+    #[inline(always)]
     pub fn read(&mut self, line: u64, tag: u32) {
         self.transfer(line, Direction::Read, tag);
     }
 
+    #[inline(never)]
     pub fn write(&mut self, line: u64) {
         self.transfer(line, Direction::Write, 0);
     }
 
     /// Every line that moves between the L2 slice and the memory goes through here.
-    #[inline]
+    #[inline(always)]
     fn transfer(&mut self, line: u64, direction: Direction, tag: u32) {
-        self.catch_up();
-        if self.sites.is_empty() {
-            self.push(line, LINE_BYTES as u32, direction, tag);
-        } else {
-            self.wanted.push(Wanted { line, direction, tag });
+        if !self.sites.is_empty() {
+            return self.want(line, direction, tag);
         }
+        self.catch_up();
+        self.push(line, LINE_BYTES as u32, direction, tag);
+    }
+
+    /// Notes a line that techniques are to see.
+    #[cold]
+    #[inline(never)]
+    fn want(&mut self, line: u64, direction: Direction, tag: u32) {
+        self.wanted.push(Wanted { line, direction, tag });
     }
 
     /// Shows techniques the lines that are wanted since the last call, with their bytes, and asks the channels for them. To be called in the
@@ -412,12 +436,14 @@ impl Controller {
     }
 
     /// Asks the channel of a line for so many bytes, in whole accesses.
+    #[inline(always)]
     fn push(&mut self, line: u64, bytes: u32, direction: Direction, tag: u32) {
         let place = self.mapping.place(line);
         let transfer = self.asked(place, line, bytes, direction, tag);
         self.ask(place.channel, transfer);
     }
 
+    #[inline(always)]
     fn asked(&self, place: DramAddress, line: u64, bytes: u32, direction: Direction, tag: u32) -> Transfer {
         Transfer {
             line,
@@ -448,6 +474,18 @@ impl Controller {
         self.channels.iter().find(|channel| channel.returned_at() == self.first_return)?.returned()
     }
 
+    /// The same without techniques.
+    #[inline(always)]
+    pub fn first_returned(&mut self) -> Option<First> {
+        let mut channel = 0;
+        // Most controllers have two channels: for so few, nothing is computed ahead of a loop.
+        while opaque(self).channels.get(channel)?.returned_at() != self.first_return {
+            channel += 1;
+        }
+        let tag = self.channels[channel].returned()?.tag;
+        Some(First { channel, tag })
+    }
+
     /// When that is, `u64::MAX` if it is not known.
     #[inline(always)]
     pub fn returned_at(&self) -> u64 {
@@ -457,28 +495,40 @@ impl Controller {
     /// The slice takes the line that came back first.
     #[inline(always)]
     pub fn take(&mut self, line: Returned) {
-        if self.sites.is_empty() && self.channels[line.channel].take_early() {
-            let returned_at = self.channels.iter().map(Channel::returned_at);
-            self.first_return = returned_at.fold(u64::MAX, u64::min);
+        if !self.sites.is_empty() {
+            self.take_held(line);
+        } else if let Some(first) = self.first_returned() {
+            self.take_first(first);
+        }
+    }
+
+    /// The same without techniques.
+    #[inline(always)]
+    pub fn take_first(&mut self, First { channel, .. }: First) {
+        if self.channels[channel].take_early() {
+            let (mut first, mut index) = (u64::MAX, 0);
+            while let Some(channel) = opaque(self).channels.get(index) {
+                first = first.min(channel.returned_at());
+                index += 1;
+            }
+            self.first_return = first;
         } else {
-            self.take_in_present(line);
+            self.take_in_present(channel);
         }
     }
 
     #[inline(never)]
-    fn take_in_present(&mut self, line: Returned) {
+    fn take_in_present(&mut self, channel: usize) {
         self.catch_up();
-        let accesses = if self.sites.is_empty() {
-            None
-        } else {
-            self.held.take();
-            Some(self.accesses(self.plans[line.tag as usize].bytes))
-        };
-        let (channel, _) = self.present(line.channel);
-        match accesses {
-            None => channel.take(),
-            Some(accesses) => channel.taken(accesses as usize),
-        }
+        self.present(channel).0.take();
+        self.look();
+    }
+
+    #[inline(never)]
+    fn take_held(&mut self, line: Returned) {
+        self.held.take();
+        let accesses = self.accesses(self.plans[line.tag as usize].bytes);
+        self.present(line.channel).0.taken(accesses as usize);
         self.look();
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The miss status registers of an L2 slice: the lines that it fetches, each with the requests that wait for it in order of arrival.
 //!
-//! A line that is being fetched has its place in the cache already, and its register is found by that. Requests lie side by side, as many for each
-//! register as can wait for a line.
+//! A line that is being fetched has its place in the cache already, and its register is found by that. The first request that its fill answers is in the register, all others
+//! lie side by side, as many for each register as can wait for a line.
 
 use warpwatt_base::counters::{Log2, Magnitudes};
 
@@ -26,11 +26,13 @@ pub struct Miss {
     pub answers: u32,
     /// A request changes it.
     pub changes: bool,
+    /// The first request that its fill answers, if one is.
+    pub first: Packet,
 }
 
 pub struct Misses {
     registers: Vec<Miss>,
-    /// By register: the requests that its fill answers, and room for more.
+    /// By register: the requests that its fill answers, from the second on, and room for more.
     waiting: Vec<Packet>,
     /// By place in the cache: the register of the line that is being fetched to it.
     of_place: Vec<u32>,
@@ -45,7 +47,8 @@ pub struct Misses {
 impl Misses {
     /// So many lines, for a cache of so many places.
     pub fn new(registers: u32, merges: u32, places: u32) -> Misses {
-        let none = Miss { line: FREE, place: LineId(0), requests: 0, answers: 0, changes: false };
+        let (line, place, first) = (FREE, LineId(0), Packet::NONE);
+        let none = Miss { line, place, requests: 0, answers: 0, changes: false, first };
         Misses {
             registers: vec![none; registers as usize],
             waiting: vec![Packet::NONE; (registers * merges) as usize],
@@ -72,9 +75,12 @@ impl Misses {
         self.in_use_then.note(self.in_use() as u64);
         let id = self.free.pop().expect("a free register");
         self.of_place[place.0 as usize] = id;
-        let answers = self.put(id, 0, packet);
-        let changes = packet.kind != PacketKind::Read;
-        self.registers[id as usize] = Miss { line, place, requests: 1, answers, changes };
+        let miss = &mut self.registers[id as usize];
+        (miss.line, miss.place, miss.requests) = (line, place, 1);
+        miss.changes = packet.kind != PacketKind::Read;
+        // It is overwritten by the next one if it does not count.
+        miss.first = *packet;
+        miss.answers = u32::from(packet.kind != PacketKind::Write);
         MissId(id)
     }
 
@@ -82,23 +88,21 @@ impl Misses {
     #[inline(always)]
     pub fn merge(&mut self, place: LineId, packet: &Packet) -> bool {
         let id = self.of_place[place.0 as usize];
-        let Miss { requests, answers, .. } = self.registers[id as usize];
-        if requests == self.merges {
+        let miss = &mut self.registers[id as usize];
+        if miss.requests == self.merges {
             return false;
         }
-        let answers = self.put(id, answers, packet);
-        let miss = &mut self.registers[id as usize];
-        (miss.requests, miss.answers) = (requests + 1, answers);
+        miss.requests += 1;
         miss.changes |= packet.kind != PacketKind::Read;
+        // A write has been answered.
+        if packet.kind != PacketKind::Write {
+            match miss.answers {
+                0 => miss.first = *packet,
+                answers => self.waiting[(id * self.merges + answers) as usize] = *packet,
+            }
+            miss.answers += 1;
+        }
         true
-    }
-
-    /// Keeps a request behind others that are to be answered, unless it is a write, which has been. Gives how many there are then.
-    #[inline(always)]
-    fn put(&mut self, id: u32, answers: u32, packet: &Packet) -> u32 {
-        // It is overwritten by the next one if it does not count.
-        self.waiting[(id * self.merges + answers) as usize] = *packet;
-        answers + u32::from(packet.kind != PacketKind::Write)
     }
 
     #[inline(always)]
@@ -106,10 +110,13 @@ impl Misses {
         &self.registers[id.0 as usize]
     }
 
-    /// The requests that a fill answers, so many.
+    /// One of the requests that a fill answers, by how many come before it.
     #[inline(always)]
-    pub fn waiting(&self, id: MissId, answers: u32) -> &[Packet] {
-        &self.waiting[(id.0 * self.merges) as usize..][..answers as usize]
+    pub fn waiting(&self, id: MissId, before: u32) -> &Packet {
+        match before {
+            0 => &self.registers[id.0 as usize].first,
+            _ => &self.waiting[(id.0 * self.merges + before) as usize],
+        }
     }
 
     /// The line has arrived: frees its register.
@@ -156,8 +163,9 @@ mod tests {
                     plain.release_into(id, &mut all);
                     let is_answered = |packet: &&Packet| packet.kind != PacketKind::Write;
                     let id = MissId(id.0);
-                    let Miss { answers, changes, .. } = *misses.get(id);
-                    assert!(misses.waiting(id, answers).iter().eq(all.iter().filter(is_answered)));
+                    let &Miss { answers, changes, .. } = misses.get(id);
+                    let answered = (0..answers).map(|before| misses.waiting(id, before));
+                    assert!(answered.eq(all.iter().filter(is_answered)));
                     assert_eq!(changes, all.iter().any(|packet| packet.kind != PacketKind::Read));
                     misses.end(id);
                 }

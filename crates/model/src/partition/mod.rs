@@ -235,7 +235,7 @@ impl Partition {
         let mut now = self.cycle::<PLAIN>(clock);
         self.memory.advance(now);
         if self.memory.returned_at() <= now {
-            self.slice.fill(clock, &mut self.memory, outbox);
+            self.slice.fill::<PLAIN>(clock, &mut self.memory, outbox);
             if !PLAIN {
                 // Lines that a technique gave up are written back with a fill, too.
                 self.memory.dispatch(now, memory);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lines that wait for a memory channel: for each bank a list of reads and one of writes in order of arrival, and the oldest of
 //! each that wants the row which is open.
+//!
+//! A line has its place here from when it is asked for. It gets onto its list when it comes into the channel's queue.
 
 use super::banks::{BANKS, Direction};
 use super::channel::{Transfer, bits};
@@ -13,16 +15,19 @@ pub const NONE: Handle = u32::MAX;
 pub struct Waiting {
     pub line: u64,
     pub row: u64,
-    /// Order of arrival.
-    pub sequence: u64,
+    pub direction: Direction,
+    /// Order of arrival above the number of the bank.
+    pub order: u64,
     /// Clock in which the L2 slice asked.
     pub asked: u64,
     /// The slice's own note.
     pub tag: u32,
     /// Accesses still to be made, and whether some have been: of the oldest that wants the open row, its list knows.
-    left: u32,
+    pub left: u32,
     pub started: bool,
+    pub bank: u8,
     before: Handle,
+    /// The next one on its list, or the next place that is free.
     after: Handle,
 }
 
@@ -34,12 +39,6 @@ pub struct Accessed {
     pub asked: u64,
 }
 
-/// An order of arrival above the number of the bank.
-#[inline(always)]
-fn order(sequence: u64, bank: usize) -> u64 {
-    sequence * BANKS as u64 + bank as u64
-}
-
 #[derive(Clone, Copy, Debug)]
 struct List {
     first: Handle,
@@ -49,13 +48,14 @@ struct List {
     left: u32,
     started: bool,
     /// Order of arrival of the first.
-    first_sequence: u64,
+    first_order: u64,
 }
 
 #[derive(Clone, Debug)]
 pub struct Queue {
     slab: Vec<Waiting>,
-    free: Vec<Handle>,
+    /// The first place that is free; these are a list.
+    free: Handle,
     /// Of reads and of writes, by bank.
     lists: [[List; BANKS]; 2],
     /// Order of arrival of the line that wants the open row, above the number of the bank: the least of some banks tells the bank, too.
@@ -65,22 +65,22 @@ pub struct Queue {
     hits: [u64; 2],
     /// Accesses that wait.
     accesses: [u32; 2],
-    sequence: u64,
+    last_order: u64,
 }
 
 impl Queue {
     /// For at most so many lines.
     pub fn new(lines: usize) -> Queue {
-        let empty = List { first: NONE, last: NONE, hit: NONE, left: 0, started: false, first_sequence: 0 };
+        let empty = List { first: NONE, last: NONE, hit: NONE, left: 0, started: false, first_order: 0 };
         Queue {
             slab: Vec::with_capacity(lines),
-            free: Vec::with_capacity(lines),
+            free: NONE,
             lists: [[empty; BANKS]; 2],
             hit_orders: [[0; BANKS]; 2],
             waiting: [0; 2],
             hits: [0; 2],
             accesses: [0; 2],
-            sequence: 0,
+            last_order: 0,
         }
     }
 
@@ -118,7 +118,7 @@ impl Queue {
     pub fn first_direction(&self) -> Direction {
         let oldest_hit = |d: usize| bits(self.hits[d]).map(|bank| self.hit_orders[d][bank % BANKS]).min();
         let oldest =
-            |d: usize| bits(self.waiting[d]).map(|bank| self.lists[d][bank % BANKS].first_sequence).min();
+            |d: usize| bits(self.waiting[d]).map(|bank| self.lists[d][bank % BANKS].first_order).min();
         let of = |order: &dyn Fn(usize) -> Option<u64>| match (order(0), order(1)) {
             (None, None) => None,
             (Some(read), Some(write)) if write < read => Some(Direction::Write),
@@ -159,8 +159,8 @@ impl Queue {
 
     /// Order of arrival of the oldest line for a bank.
     #[inline(always)]
-    pub fn oldest_sequence(&self, bank: usize, direction: Direction) -> u64 {
-        self.lists[direction as usize][bank % BANKS].first_sequence
+    pub fn oldest_order(&self, bank: usize, direction: Direction) -> u64 {
+        self.lists[direction as usize][bank % BANKS].first_order
     }
 
     /// Comparable order of arrival of the oldest line for the open row of a bank.
@@ -184,33 +184,64 @@ impl Queue {
         false
     }
 
+    /// Gives a line a place that has been asked for.
+    #[inline(always)]
+    pub fn keep(&mut self, transfer: &Transfer) -> Handle {
+        let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
+        let handle = self.free;
+        let Some(place) = self.slab.get_mut(handle as usize) else { return self.keep_behind(transfer) };
+        self.free = place.after;
+        (place.line, place.row, place.direction, place.asked) = (line, row, direction, asked);
+        (place.tag, place.left, place.started, place.bank) = (tag, accesses, false, bank as u8);
+        handle
+    }
+
+    /// The same in a new place.
+    #[cold]
+    #[inline(never)]
+    fn keep_behind(&mut self, transfer: &Transfer) -> Handle {
+        let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
+        let (order, bank, before, after) = (0, bank as u8, NONE, NONE);
+        let waiting = Waiting {
+            line,
+            row,
+            direction,
+            order,
+            asked,
+            tag,
+            left: accesses,
+            started: false,
+            bank,
+            before,
+            after,
+        };
+        self.slab.push(waiting);
+        (self.slab.len() - 1) as Handle
+    }
+
+    /// Frees the place of a line that is on no list.
+    #[inline(always)]
+    pub fn free(&mut self, handle: Handle) {
+        self.slab[handle as usize].after = self.free;
+        self.free = handle;
+    }
+
     /// Puts a line at the end of its bank's list. `open` tells whether its row is. Gives whether it is the first of the list, or the first that wants the open
     /// row: otherwise the bank wants the same command as before.
     #[inline(always)]
-    pub fn push(&mut self, transfer: &Transfer, open: bool) -> bool {
-        let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
-        let d = direction as usize;
+    pub fn push(&mut self, handle: Handle, open: bool) -> bool {
+        self.last_order += BANKS as u64;
+        let waiting = &mut self.slab[handle as usize];
+        let (bank, d, accesses) = (usize::from(waiting.bank), waiting.direction as usize, waiting.left);
+        let order = self.last_order + bank as u64;
         let list = &mut self.lists[d][bank % BANKS];
-        self.sequence += 1;
-        let sequence = self.sequence;
-        let (before, after) = (list.last, NONE);
-        let waiting =
-            Waiting { line, row, sequence, asked, tag, left: accesses, started: false, before, after };
-        let handle = match self.free.pop() {
-            Some(handle) => {
-                self.slab[handle as usize] = waiting;
-                handle
-            }
-            None => {
-                self.slab.push(waiting);
-                (self.slab.len() - 1) as Handle
-            }
-        };
+        let before = list.last;
+        (waiting.order, waiting.before, waiting.after) = (order, before, NONE);
         let mut is_news = false;
         match before {
             NONE => {
                 list.first = handle;
-                list.first_sequence = sequence;
+                list.first_order = order;
                 self.waiting[d] |= 1 << bank;
                 is_news = true;
             }
@@ -220,7 +251,7 @@ impl Queue {
         self.accesses[d] += accesses;
         if open && list.hit == NONE {
             (list.hit, list.left, list.started) = (handle, accesses, false);
-            self.hit_orders[d][bank % BANKS] = order(sequence, bank);
+            self.hit_orders[d][bank % BANKS] = order;
             self.hits[d] |= 1 << bank;
             is_news = true;
         }
@@ -262,9 +293,11 @@ impl Queue {
             return None;
         }
         let handle = list.hit;
-        let Waiting { row, before, after, tag, asked, .. } = self.slab[handle as usize];
+        let place = &mut self.slab[handle as usize];
+        let &mut Waiting { row, before, after, tag, asked, .. } = place;
         let accessed = Some(Accessed { tag, asked });
-        self.free.push(handle);
+        place.after = self.free;
+        self.free = handle;
         if before != NONE {
             self.slab[before as usize].after = after;
         } else {
@@ -283,7 +316,7 @@ impl Queue {
         let next = &mut self.slab[after as usize];
         next.before = before;
         if before == NONE {
-            list.first_sequence = next.sequence;
+            list.first_order = next.order;
         }
         self.find_hit(bank, d, after, row);
         accessed
@@ -302,7 +335,7 @@ impl Queue {
         } else {
             let waiting = &self.slab[at as usize];
             (list.left, list.started) = (waiting.left, waiting.started);
-            self.hit_orders[d][bank % BANKS] = order(waiting.sequence, bank);
+            self.hit_orders[d][bank % BANKS] = waiting.order;
             self.hits[d] |= 1 << bank;
         }
     }

@@ -437,31 +437,78 @@ impl Slice {
         Ok(place)
     }
 
-    /// Takes the line that came from memory first, if nothing is in its way.
-    #[inline(never)]
-    pub fn fill(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
-        let Some(line) = memory.returned() else { return };
-        let id = MissId(line.tag);
-        let Miss { line: number, place, answers, changes, .. } = *self.misses.get(id);
-        if self.array_free > clock
-            || !self.replies.has_room(answers as usize, clock, outbox, &mut self.counters)
-        {
+    /// Takes the line that came from memory first, if nothing is in its way. `PLAIN`: no technique is here.
+    #[inline(always)]
+    pub fn fill<const PLAIN: bool>(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
+        if self.array_free > clock {
             return;
         }
-        self.lose(clock, memory);
-        memory.take(line);
-        let row = |words| RowAccess { frame: place, line: number, words };
-        let ready = self.access(clock, Use::Fill, 32, row(ALL_WORDS));
+        let slice = self;
+        if PLAIN {
+            in_two_copies!(slice.bit_instructions, |slice: &mut Slice,
+                                                    clock: u64,
+                                                    memory: &mut Controller,
+                                                    outbox: &mut Outbox|
+             -> () {
+                slice.fill_plain(clock, memory, outbox);
+            });
+        } else {
+            slice.fill_any(clock, memory, outbox);
+        }
+    }
+
+    /// [`Slice::fill`] with a free data array, without techniques.
+    #[inline(always)]
+    fn fill_plain(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
+        let Some(first) = memory.first_returned() else { return };
+        let id = MissId(first.tag);
+        let &Miss { place, answers, changes, .. } = self.misses.get(id);
+        if !self.replies.has_room(answers as usize, clock, outbox, &mut self.counters) {
+            return;
+        }
+        memory.take_first(first);
+        self.array_free = clock + self.line_moves;
+        self.counters.array_writes += self.line_moves;
         self.counters.fills += 1;
-        for after in 0..answers as usize {
-            let packet = &self.misses.waiting(id, answers)[after];
+        self.data.note_frame(clock, place);
+        if answers == 1 && !changes {
+            self.replies.push(clock + self.latency, &self.misses.get(id).first, false);
+        } else {
+            self.answer_all(clock, clock, id);
+        }
+        self.misses.end(id);
+        self.tags.set_state(place, if changes { State::Dirty } else { State::Clean });
+    }
+
+    /// Answers all requests that wait for a line that has been filled.
+    #[inline(never)]
+    fn answer_all(&mut self, clock: u64, ready: u64, id: MissId) {
+        let &Miss { line, place, answers, .. } = self.misses.get(id);
+        for before in 0..answers {
+            let packet = self.misses.waiting(id, before);
             if packet.kind == PacketKind::Read {
                 self.replies.push(ready + self.latency, packet, self.data.has_sites());
             } else {
                 let packet = *packet;
-                self.atomic(clock, row(packet.words), &packet);
+                self.atomic(clock, RowAccess { frame: place, line, words: packet.words }, &packet);
             }
         }
+    }
+
+    #[inline(never)]
+    fn fill_any(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
+        let Some(line) = memory.returned() else { return };
+        let id = MissId(line.tag);
+        let &Miss { line: number, place, answers, changes, .. } = self.misses.get(id);
+        if !self.replies.has_room(answers as usize, clock, outbox, &mut self.counters) {
+            return;
+        }
+        self.lose(clock, memory);
+        memory.take(line);
+        let row = RowAccess { frame: place, line: number, words: ALL_WORDS };
+        let ready = self.access(clock, Use::Fill, 32, row);
+        self.counters.fills += 1;
+        self.answer_all(clock, ready, id);
         self.misses.end(id);
         self.tags.set_state(place, if changes { State::Dirty } else { State::Clean });
     }

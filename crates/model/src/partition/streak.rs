@@ -6,10 +6,12 @@
 //! Which of them it is, is found out once, and when each access goes follows. A streak ends with its line at the latest, or with the first of two, or with both if they have as many
 //! accesses left. Lines that arrive meanwhile are let in ahead of time if they have to wait for its end anyway.
 
+use warpwatt_base::opaque;
+
 use super::banks::Direction;
-use super::channel::{Arrival, Channel, INTERNAL, Transfer, bits};
+use super::channel::{Arrival, Channel, INTERNAL, bits};
 use super::counters::DramCounters;
-use super::queue::Accessed;
+use super::queue::{Accessed, Waiting};
 
 /// Accesses at equal distances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +49,7 @@ impl Channel {
         // A row may be opened or closed between two accesses, but not in the clock of one.
         let limit = until.min(self.refresh_due).min(self.rows_from.saturating_add(1));
         if at + self.banks.spec.gap < limit && self.gathers && self.inlet.is_empty() {
-            let streak = self.let_in_during(at, bank, self.streak(at, bank, limit), counters);
+            let streak = self.let_in_during(at, bank, self.streak(at, bank, limit));
             last = streak.last(at);
             (count, rest) = (streak.count, streak.count);
             if streak.other != bank && count > 1 {
@@ -57,7 +59,7 @@ impl Channel {
                 rest = count - half;
                 #[cfg(test)]
                 self.note_accesses(at, bank, Streak { count: count - 1, ..streak });
-                self.access(last - streak.gap, last_but_one, half, counters);
+                self.access::<false>(last - streak.gap, last_but_one, half, counters);
                 self.end_line(last - streak.gap, last_but_one, counters);
             } else {
                 #[cfg(test)]
@@ -70,13 +72,14 @@ impl Channel {
             Direction::Read => counters.reads += u64::from(count),
             Direction::Write => counters.writes += u64::from(count),
         }
-        self.now = last + 1;
-        self.access(last, last_bank, rest, counters);
-        self.end_line(last, last_bank, counters);
-        if !self.inlet.is_empty() {
-            self.admit(self.now, counters);
-        } else if !self.goes_on(direction) {
-            self.choose_direction();
+        let channel = opaque(self);
+        channel.now = last + 1;
+        channel.access::<true>(last, last_bank, rest, counters);
+        channel.end_line(last, last_bank, counters);
+        if !channel.inlet.is_empty() {
+            channel.admit(channel.now, counters);
+        } else if !channel.goes_on(direction) {
+            channel.choose_direction();
         }
     }
 
@@ -99,10 +102,13 @@ impl Channel {
         }
     }
 
-    /// Makes accesses to a bank, the last of them in a clock.
+    /// Makes accesses to a bank, the last of them in a clock. `LAST`: none to another bank is made after it in the same streak.
     #[inline(always)]
-    fn access(&mut self, last: u64, bank: usize, count: u32, counters: &mut DramCounters) {
+    fn access<const LAST: bool>(&mut self, last: u64, bank: usize, count: u32, counters: &mut DramCounters) {
         let direction = self.direction;
+        if LAST {
+            self.banks.take_bus(last, bank, direction);
+        }
         let fresh = self.banks.column(last, bank, direction);
         counters.row_misses += u64::from(fresh);
         if let Some((tag, accesses)) = self.queue.access(bank, direction, count)
@@ -140,7 +146,8 @@ impl Channel {
                 let other = queue.oldest_hit(apart, direction);
                 if banks.ready_from(other) <= at + gap {
                     // The oldest of all groups but that of the other one is accessed each time when that rests.
-                    let is_next = queue.oldest_hit(hits & !banks.group_of(other), direction) == bank;
+                    let rest = hits & !banks.group_of(other);
+                    let is_next = rest.is_power_of_two() || queue.oldest_hit(rest, direction) == bank;
                     if !is_next || group_gap > 2 * gap || self.fills_up(bank, other) {
                         return one;
                     }
@@ -163,16 +170,10 @@ impl Channel {
 
     /// Lets in transfers that arrive while a streak is under way. If that does not take its course then, it ends before: gives what is left of it.
     #[inline(always)]
-    fn let_in_during(
-        &mut self,
-        at: u64,
-        bank: usize,
-        mut streak: Streak,
-        counters: &mut DramCounters,
-    ) -> Streak {
+    fn let_in_during(&mut self, at: u64, bank: usize, mut streak: Streak) -> Streak {
         while self.arrival_at <= streak.last(at) {
             let made = |clock| streak.before(at, clock);
-            let is_harmless = self.absorb(streak.last(at), made, counters, |channel, wanted| {
+            let is_harmless = self.absorb(streak.last(at), made, |channel, wanted| {
                 // The clocks in which one group rests are free for another one.
                 streak.gap == channel.banks.spec.gap || channel.banks.group_of(bank) >> wanted & 1 != 0
             });
@@ -204,12 +205,11 @@ impl Channel {
 
     /// Lets in transfers that arrive up to the clock of the next access, up to the first that may change it: false if there is one.
     #[inline(always)]
-    pub(super) fn absorb_before(&mut self, access_at: u64, counters: &mut DramCounters) -> bool {
+    pub(super) fn absorb_before(&mut self, access_at: u64) -> bool {
         while self.arrival_at <= access_at {
             let is_harmless = self.absorb(
                 access_at,
                 |_| 0,
-                counters,
                 |channel, wanted| {
                     let bus_from = channel.banks.bus_from(channel.direction);
                     channel.banks.ready_from(wanted).max(bus_from).max(channel.arrival_at) >= access_at
@@ -229,11 +229,11 @@ impl Channel {
         &mut self,
         last: u64,
         made: impl Fn(u64) -> u32,
-        counters: &mut DramCounters,
         is_harmless: impl Fn(&Channel, usize) -> bool,
     ) -> bool {
-        let Some(&Arrival { at, transfer }) = self.arriving() else { return false };
-        let Transfer { bank, row, direction, accesses, .. } = transfer;
+        let Some(&Arrival { at, place }) = self.arriving() else { return false };
+        let &Waiting { bank, row, direction, left: accesses, .. } = self.queue.get(place);
+        let bank = usize::from(bank);
         let used = self.queue.accesses(direction);
         if direction != self.direction
             || used + accesses > self.capacity
@@ -252,9 +252,9 @@ impl Channel {
             false => self.queue.waiting(direction) >> bank & 1 != 0 || self.row_from(bank) >= last,
         };
         if is_harmless {
-            self.drop_arriving(&transfer);
-            counters.queues.note(u64::from(used - made(at)));
-            self.line_up(&transfer, open);
+            self.drop_arriving(direction, accesses);
+            self.queues.note(u64::from(used - made(at)));
+            self.line_up(place, bank, direction, open);
         }
         is_harmless
     }

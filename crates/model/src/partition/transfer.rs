@@ -2,6 +2,7 @@
 //! What goes to a memory channel and comes back.
 
 use super::banks::Direction;
+use super::queue::Handle;
 
 /// A line that the L2 slice wants to have moved.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +18,11 @@ pub struct Transfer {
     pub tag: u32,
 }
 
-/// A transfer, and the clock in which it reaches the channel.
+/// A transfer by its place in the channel's queue, and the clock in which it reaches the channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub at: u64,
-    pub transfer: Transfer,
+    pub place: Handle,
 }
 
 /// A line that was read.

@@ -23,11 +23,11 @@ use warpwatt_isa::{Space, Uop, window};
 /// points at is on the heap.
 #[derive(Clone, Copy)]
 pub struct WarpPlace {
-    warp: *mut Warp,
-    code: *const Code,
+    pub(super) warp: *mut Warp,
+    pub(super) code: *const Code,
     uops: *const Uop,
     counts: *mut PcCount,
-    pool: *mut Row,
+    pub(super) pool: *mut Row,
     shared: SharedSpan,
     /// Lanes that the warp was started with, and registers of it that the program names.
     lanes: u32,
@@ -333,7 +333,7 @@ impl WarpPlace {
 
     /// The warp has executed the load or store at `pc` with some lanes.
     #[inline(always)]
-    unsafe fn pass(&self, pc: u32, mask: u32, stores: bool) -> Accessed {
+    pub(super) unsafe fn pass(&self, pc: u32, mask: u32, stores: bool) -> Accessed {
         // SAFETY: as the caller promises.
         unsafe {
             let warp = &mut *self.warp;

@@ -25,6 +25,17 @@ impl Default for FlightId {
     }
 }
 
+/// Who waits for a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiter {
+    /// A load that waits for nothing else: it has no handle.
+    Alone { token: u32, issued: u64 },
+    /// A transaction of an instruction with a handle.
+    One(FlightId),
+    /// Nobody: a store does not wait for the line that it changes.
+    Nobody,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     token: u32,

@@ -394,14 +394,25 @@ impl Shared {
     pub fn passes_at_once(&self, offsets: &Offsets, mask: u32, bytes: u32, spread: Spread) -> Option<Passes> {
         let behind = offsets[16].wrapping_sub(offsets[0]);
         match spread {
-            Spread::Uniform => Some(Passes::new(1, 0, true)),
-            Spread::Consecutive if self.banks >= 32 => Some(Passes::new(1, 0, false)),
+            Spread::Uniform | Spread::Consecutive if let Some(passes) = self.passes_without_conflict(spread) => {
+                Some(passes)
+            }
             Spread::Rows if self.banks == 32 => Some(two_rows(behind)),
             Spread::Places if self.banks == 32 => Some(two_places(behind)),
             _ => {
                 let pattern = &self.patterns[Shared::place(offsets, mask, bytes)];
                 pattern.is_that_of(offsets, mask, bytes).then_some(pattern.passes)
             }
+        }
+    }
+
+    /// [`Shared::passes_at_once`] where that follows from how lanes lie alone.
+    #[inline(always)]
+    pub fn passes_without_conflict(&self, spread: Spread) -> Option<Passes> {
+        match spread {
+            Spread::Uniform => Some(Passes::new(1, 0, true)),
+            Spread::Consecutive if self.banks >= 32 => Some(Passes::new(1, 0, false)),
+            _ => None,
         }
     }
 

@@ -6,7 +6,7 @@ use warpwatt_base::opaque;
 use warpwatt_memory::DeviceMemory;
 
 use super::port::EpochPort;
-use super::{Access, Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Stepper};
+use super::{Access, Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Spread, Stepper};
 use crate::access::{Reach, SharedSpan};
 use crate::cta::{Cta, Warp};
 use crate::fault::AccessKind;
@@ -322,10 +322,13 @@ impl WarpPlace {
                     tally.watch.changed |= would_change(&{ span }, code.shape, src);
                 }
                 scatter_word(&span, src);
-                Here::note(tally, Space::Shared, 0, &span, AccessKind::Store);
             } else {
                 gather_word(&span, warp.rows.add(code.dst as usize));
-                Here::note(tally, Space::Shared, 0, &span, AccessKind::Load);
+            }
+            let kind = if STORES { AccessKind::Store } else { AccessKind::Load };
+            match span.spread {
+                Spread::Unknown | Spread::Scattered => Here::note(tally, Space::Shared, 0, &span, kind),
+                spread => tally.record.access = Access::Words(spread),
             }
             Some(self.pass(pc, mask, STORES))
         }
@@ -333,7 +336,7 @@ impl WarpPlace {
 
     /// The warp has executed the load or store at `pc` with some lanes.
     #[inline(always)]
-    pub(super) unsafe fn pass(&self, pc: u32, mask: u32, stores: bool) -> Accessed {
+    unsafe fn pass(&self, pc: u32, mask: u32, stores: bool) -> Accessed {
         // SAFETY: as the caller promises.
         unsafe {
             let warp = &mut *self.warp;
@@ -478,7 +481,7 @@ impl WarpPlace {
     /// # Safety
     /// As for [`WarpPlace::compute`].
     #[inline(always)]
-    unsafe fn count(&self, pc: u32, lanes: u32) {
+    pub(super) unsafe fn count(&self, pc: u32, lanes: u32) {
         // SAFETY: there is a count for every instruction of the program.
         let count = unsafe { &mut *self.counts.add(pc as usize) };
         count.issues += 1;

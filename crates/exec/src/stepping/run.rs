@@ -4,7 +4,7 @@
 
 use warpwatt_memory::DeviceMemory;
 
-use super::{Accessed, EpochLog, LoadedRun, Stepper, WarpPlace};
+use super::{EpochLog, LoadedRun, Stepper, WarpPlace};
 
 #[cfg(target_arch = "x86_64")]
 use crate::image::UopKind;
@@ -42,10 +42,9 @@ impl WarpPlace {
         None
     }
 
-    /// [`WarpPlace::load_run`] of an instruction that loads a word in each lane.
+    /// [`WarpPlace::load_run`] of an instruction that loads a word in each lane. The host must have AVX2.
     #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[inline(always)]
     unsafe fn load_words(
         &self,
         stepper: &Stepper,
@@ -78,7 +77,10 @@ impl WarpPlace {
             }
             let to = warp.rows.add(code.dst as usize).cast::<[u32; 32]>();
             from.cast::<[u32; 32]>().copy_to_nonoverlapping(to, 1);
-            let Accessed { goes_straight_on, .. } = self.pass(pc, !0, false);
+            self.count(pc, 32);
+            let warp = &mut *self.warp;
+            warp.issued += 1;
+            let goes_straight_on = warp.splits.go_on(pc + 1) || self.next_pc() == Some(pc + 1);
             Some(LoadedRun { address: window.guest + u64::from(first), goes_straight_on })
         }
     }

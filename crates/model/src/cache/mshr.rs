@@ -105,29 +105,21 @@ impl<W: Copy> Mshr<W> {
     /// The line has arrived: frees the register and gives its requests to `f`.
     #[inline(always)]
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
-        if let Some(only) = self.release_only(id, &mut f) {
-            f(only);
-        }
-    }
-
-    /// The line has arrived: frees the register. Gives its only request, or else gives its requests to `f`.
-    #[inline(always)]
-    pub fn release_only(&mut self, id: MshrId, f: impl FnMut(W)) -> Option<W> {
-        let register = &self.registers[id.0 as usize];
-        let (first, is_only) = (register.first, register.others.is_empty());
-        if !is_only {
-            self.give(id, f);
-        }
-        self.free_register(id);
-        if is_only { first } else { None }
-    }
-
-    /// Gives several requests of a register to `f`.
-    #[inline(never)]
-    fn give(&mut self, id: MshrId, mut f: impl FnMut(W)) {
         let register = &mut self.registers[id.0 as usize];
-        register.first.into_iter().chain(register.others.iter().copied()).for_each(&mut f);
-        register.others.clear();
+        register.first.into_iter().chain(register.others.drain(..)).for_each(&mut f);
+        self.free_register(id);
+    }
+
+    /// The line has arrived: frees the register, and gives its request. `None`, and nothing happens, if there are several.
+    #[inline(always)]
+    pub fn release_only(&mut self, id: MshrId) -> Option<W> {
+        let register = &self.registers[id.0 as usize];
+        if !register.others.is_empty() {
+            return None;
+        }
+        let only = register.first;
+        self.free_register(id);
+        only
     }
 
     /// Requests that wait, for reports.

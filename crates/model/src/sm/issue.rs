@@ -440,6 +440,7 @@ impl Sm {
             }
             false => share,
         };
+        let run = run.map(|run| run.address);
         let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, lane_count, now, run);
         if TECHNIQUES && !touches && mask != 0 {
             self.value_came_late(turn, slot);
@@ -643,7 +644,7 @@ impl Sm {
         start
     }
 
-    /// Hands a memory instruction to the memory unit: a load of words side by side, or else what the stepper recorded. False if it needs nothing there.
+    /// Hands a memory instruction to the memory unit: a load of words side by side from an address on, or else what the stepper recorded. False if it needs nothing there.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "it is a part of its callers")]
     fn start_memory<const TECHNIQUES: bool>(
@@ -654,7 +655,7 @@ impl Sm {
         pc: u32,
         lanes: u32,
         now: u64,
-        run: Option<LoadedRun>,
+        run: Option<u64>,
     ) -> bool {
         let ready = match TECHNIQUES {
             true => self.rf.collect(now, slot.index(), timing),
@@ -682,10 +683,7 @@ impl Sm {
         };
         let (home, kernel) = (&self.homes[slot], warp.code);
         let origin = || Origin { local_base: home.local_base, shared_row: home.shared_row, kernel };
-        let lines = match run {
-            Some(LoadedRun { address, .. }) => self.mem.accept_run(job, address),
-            None => self.mem.accept(job, origin, &share.stepper),
-        };
+        let lines = self.mem.accept(job, run, origin, &share.stepper);
         self.expect_memory(self.mem.wake());
         share.lines[pc as usize] += u64::from(lines);
         true

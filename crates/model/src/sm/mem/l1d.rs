@@ -100,6 +100,8 @@ pub struct L1d {
     backlog: VecDeque<u64>,
     /// Lines written back that L2 has not acknowledged, those of the backlog included.
     write_backs: u32,
+    /// Those that waited together for the line that came last.
+    pub together: Vec<Waiter>,
     /// There was a store to local memory: lines may have to be written back.
     has_changed: bool,
     /// The techniques that act ahead of it.
@@ -119,11 +121,9 @@ impl L1d {
             backlog: VecDeque::with_capacity(tags.len() as usize),
             tags,
             mshr: Mshr::new(spec.mshrs, spec.merges),
-            coming: vec![
-                Coming { place: None, changed: false, set: SetId::default() };
-                spec.mshrs as usize
-            ],
+            coming: vec![Coming { place: None, changed: false, set: SetId::default() }; spec.mshrs as usize],
             has_changed: false,
+            together: Vec::new(),
             allocate: spec.allocate,
             shapes: [false, true].map(|large| config.l1d_shape(large)),
             is_large: false,
@@ -170,13 +170,7 @@ impl L1d {
     /// An access with techniques in front of the cache, which are called one after the other.
     #[cold]
     #[inline(never)]
-    fn filter(
-        &mut self,
-        now: u64,
-        op: Op,
-        line: &Line,
-        requester: Requester,
-    ) -> Result<Answer, Cause> {
+    fn filter(&mut self, now: u64, op: Op, line: &Line, requester: Requester) -> Result<Answer, Cause> {
         let number = line.address / LINE_BYTES;
         if op == Op::Load {
             let found = self.filters.iter_mut().find_map(|hung| hung.site.load(now, number, requester.lanes));
@@ -322,7 +316,8 @@ impl L1d {
             self.data.merged(now, lanes, line.words, self.coming[register.0 as usize].place);
             self.counters.merges += 1;
         } else {
-            self.fetch(now, line.address, set, lanes, waiter)?;
+            let place = self.place_for(now, number)?;
+            self.fetch(now, line.address, (set, place), lanes, waiter);
             self.counters.misses += 1;
         }
         self.counters.reads += 1;
@@ -367,7 +362,8 @@ impl L1d {
             }
             None => {
                 let set = self.tags.set_of(number);
-                let register = self.fetch(now, line.address, set, lanes, waiter)?;
+                let place = self.place_for(now, number)?;
+                let register = self.fetch(now, line.address, (set, place), lanes, waiter);
                 self.coming[register.0 as usize].changed = true;
                 self.counters.write_fetches += 1;
             }
@@ -398,28 +394,31 @@ impl L1d {
         Ok(())
     }
 
-    /// Asks for a line that is not there.
+    /// Whether a line that is not there can be asked for, and the place that it gets before it comes.
+    #[inline(always)]
+    fn place_for(&mut self, now: u64, number: u64) -> Result<Option<LineId>, Cause> {
+        if self.mshr.is_full() {
+            return Err(Cause::Mshrs);
+        }
+        match self.allocate {
+            Allocation::Miss => Ok(Some(self.make_room(now, number, 1)?)),
+            // Changed lines that fills displaced go first.
+            Allocation::Fill if self.requests.room() == 0 || !self.backlog.is_empty() => Err(Cause::Queue),
+            Allocation::Fill => Ok(None),
+        }
+    }
+
+    /// Asks for a line, which may have its place.
     #[inline(always)]
     fn fetch(
         &mut self,
         now: u64,
         address: u64,
-        set: SetId,
+        (set, place): (SetId, Option<LineId>),
         lanes: u8,
         waiter: Waiter,
-    ) -> Result<MshrId, Cause> {
-        if self.mshr.is_full() {
-            return Err(Cause::Mshrs);
-        }
+    ) -> MshrId {
         let number = address / LINE_BYTES;
-        let place = match self.allocate {
-            Allocation::Miss => Some(self.make_room(now, number, 1)?),
-            // Changed lines that fills displaced go first.
-            Allocation::Fill if self.requests.room() == 0 || !self.backlog.is_empty() => {
-                return Err(Cause::Queue);
-            }
-            Allocation::Fill => None,
-        };
         let register = self.mshr.allocate(number, waiter);
         self.coming[register.0 as usize] = Coming { place, changed: false, set };
         let note = Note::Fill(register.0);
@@ -428,7 +427,7 @@ impl L1d {
         if !self.backlog.is_empty() {
             self.catch_up(now);
         }
-        Ok(register)
+        register
     }
 
     /// Reserves a place if the miss queue has room for so many `requests`. An evicted dirty line waits in the backlog, which
@@ -496,14 +495,9 @@ impl L1d {
     }
 
     /// A line is there. Those that waited for it have their data as soon as the array has taken it, in a cycle that is given. If only one did, it
-    /// is given, too; otherwise `land` is told each.
+    /// is given, too; otherwise they are in [`L1d::together`].
     #[inline(always)]
-    pub fn fill(
-        &mut self,
-        now: u64,
-        register: u32,
-        mut land: impl FnMut(Waiter, u64),
-    ) -> (Option<Waiter>, u64) {
+    pub fn fill(&mut self, now: u64, register: u32) -> (Option<Waiter>, u64) {
         if self.data.has_sites() {
             self.lose(now);
         }
@@ -532,14 +526,12 @@ impl L1d {
         if !self.backlog.is_empty() {
             self.catch_up(now);
         }
-        let mut loads = 0;
-        let only = self.mshr.release_only(MshrId(register), |waiter| {
-            loads += u32::from(waiter != Waiter::Nobody);
-            land(waiter, ready);
-        });
+        let only = self.mshr.release_only(MshrId(register));
+        if only.is_none() {
+            self.mshr.release_into(MshrId(register), &mut self.together);
+        }
         if !self.filters.is_empty() {
-            loads += u32::from(only.is_some_and(|waiter| waiter != Waiter::Nobody));
-            self.fill_filters(now, number, loads);
+            self.fill_filters(now, number, only);
         }
         (only, ready)
     }
@@ -555,10 +547,11 @@ impl L1d {
         now
     }
 
-    /// Tells techniques ahead of the cache of a line that so many loads waited for.
+    /// Tells techniques ahead of the cache of a line, for each load that waited for it.
     #[cold]
     #[inline(never)]
-    fn fill_filters(&mut self, now: u64, number: u64, loads: u32) {
+    fn fill_filters(&mut self, now: u64, number: u64, only: Option<Waiter>) {
+        let loads = only.iter().chain(&self.together).filter(|&&waiter| waiter != Waiter::Nobody).count();
         for hung in &mut self.filters {
             (0..loads).for_each(|_| hung.site.fill(now, number));
         }

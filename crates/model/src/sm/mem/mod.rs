@@ -64,7 +64,7 @@ use instructions::Instructions;
 use job::{Entry, Part};
 use l1d::{L1d, Op};
 use requests::Note;
-use shared::{Passes, Shared};
+use shared::Shared;
 use slot::{Cause, NONE, Slot};
 use texture::TextureCache;
 
@@ -106,11 +106,21 @@ impl Requester {
     }
 }
 
-/// A transaction of an instruction is done as of cycle `at`.
+/// A transaction of an instruction is done as of cycle `at`, and so is the instruction if it was the last one.
+#[inline(always)]
+fn end_one(flights: &mut Flights, latencies: &mut Magnitudes, flight: FlightId, at: u64) -> Option<Done> {
+    let (done, latency) = flights.land(flight, at)?;
+    if let Some(latency) = latency {
+        latencies.note(latency);
+    }
+    Some(done)
+}
+
+/// The same, with a list of what is done.
 #[inline(always)]
 fn land(flights: &mut Flights, latencies: &mut Magnitudes, flight: FlightId, at: u64, done: &mut Vec<Done>) {
-    if let Some(latency) = flights.land(flight, at, done) {
-        latencies.note(latency);
+    if let Some(ended) = end_one(flights, latencies, flight, at) {
+        done.push(ended);
     }
 }
 
@@ -210,12 +220,35 @@ impl MemoryUnit {
         self.instructions.len() < self.capacity
     }
 
-    /// Takes an instruction at issue, with what it accesses. Tells how many transactions that makes.
+    /// Takes an instruction at issue: a load of words of global memory side by side, one for each of 32 lanes, from the address `run` on, or else one with the
+    /// access that the stepper recorded. Tells how many transactions that makes.
     #[inline(always)]
-    pub fn accept(&mut self, job: Job, origin: impl FnOnce() -> Origin, stepper: &Stepper) -> u32 {
+    pub fn accept(
+        &mut self,
+        job: Job,
+        run: Option<u64>,
+        origin: impl FnOnce() -> Origin,
+        stepper: &Stepper,
+    ) -> u32 {
+        if let Some(address) = run {
+            return self.accept_run(job, address);
+        }
         // Filled in where it stays.
         let entry = self.instructions.upcoming();
         entry.job = job;
+        if let &Access::Words(spread) = stepper.access() {
+            if !self.shared.data.has_sites()
+                && let Some(passes) = self.shared.passes_of_words(stepper.offsets(), spread)
+            {
+                let kind = if job.kind == JobKind::Store { AccessKind::Store } else { AccessKind::Load };
+                entry.first = Part::Shared { kind, passes, rows: (0, 0) };
+                (entry.transactions, entry.flight) = (1, FlightId::NONE);
+                self.await_turn(job.ready);
+                return 1;
+            }
+            entry.origin = origin();
+            return self.accept_words(spread, stepper.offsets());
+        }
         match stepper.access() {
             Access::Lanes(lanes) => {
                 let needs_origin = match lanes.space {
@@ -226,10 +259,6 @@ impl MemoryUnit {
                 };
                 if needs_origin {
                     entry.origin = origin();
-                } else if lanes.space == Space::Shared
-                    && let Some(passes) = self.shared.passes_without_conflict(lanes.spread)
-                {
-                    return self.accept_passes(passes);
                 }
                 self.accept_lanes(lanes, stepper.offsets())
             }
@@ -240,43 +269,42 @@ impl MemoryUnit {
         }
     }
 
-    /// Takes a load of words of global memory side by side, one for each of 32 lanes, the first at an address. Tells how many transactions that makes.
+    /// Takes a load of words of global memory side by side, one for each of 32 lanes.
     #[inline(always)]
-    pub fn accept_run(&mut self, job: Job, address: u64) -> u32 {
+    fn accept_run(&mut self, job: Job, address: u64) -> u32 {
+        let entry = self.instructions.upcoming();
+        entry.job = job;
         let is_line = self.is_plain && address.is_multiple_of(LINE_BYTES);
         if !is_line || job.global_op(self.caches_global) != Op::Load {
-            return self.accept_lines_of_run(job, address);
+            return self.accept_lines_of_run(address);
         }
-        let entry = self.instructions.upcoming();
-        (entry.job, entry.first, entry.transactions) = (job, Part::Line { address }, 1);
+        (entry.first, entry.transactions, entry.flight) = (Part::Line { address }, 1, FlightId::NONE);
         self.counters.transactions[0] += 1;
-        self.queue(FlightId::NONE);
+        self.await_turn(job.ready);
         1
     }
 
-    /// [`MemoryUnit::accept_run`] where it is not a line that may be cached, or techniques act.
+    /// The rest of [`MemoryUnit::accept_run`] if it is not a line that may be cached, or techniques act.
     #[inline(never)]
-    fn accept_lines_of_run(&mut self, job: Job, address: u64) -> u32 {
-        self.instructions.upcoming().job = job;
+    fn accept_lines_of_run(&mut self, address: u64) -> u32 {
         let (space, spread, kind) = (Space::Global, Spread::Consecutive, AccessKind::Load);
         let lanes = Lanes { space, bank: 0, base: address, mask: u32::MAX, bytes: 4, kind, spread };
         self.accept_others(&lanes, &coalesce::SIDE_BY_SIDE)
     }
 
-    /// Takes the upcoming instruction, a load or store of shared memory that occupies the banks as it is told.
-    #[inline(always)]
-    fn accept_passes(&mut self, passes: Passes) -> u32 {
-        let entry = self.instructions.upcoming();
-        entry.first = Part::Shared { kind: entry.job.access_kind(), passes, rows: (0, 0) };
-        entry.transactions = 1;
-        self.queue(FlightId::NONE);
-        1
+    /// Takes the upcoming instruction, a load or store of a word of shared memory in each of 32 lanes, in general.
+    #[inline(never)]
+    fn accept_words(&mut self, spread: Spread, offsets: &Offsets) -> u32 {
+        let (space, kind) = (Space::Shared, self.instructions.upcoming().job.access_kind());
+        let lanes = Lanes { space, bank: 0, base: 0, mask: u32::MAX, bytes: 4, kind, spread };
+        self.accept_lanes(&lanes, offsets)
     }
 
     #[inline(never)]
     fn accept_other(&mut self, stepper: &Stepper) -> u32 {
         match stepper.access() {
             Access::Lanes(lanes) => self.accept_lanes(lanes, stepper.offsets()),
+            &Access::Words(spread) => self.accept_words(spread, stepper.offsets()),
             Access::Mixed => self.accept_groups(stepper.groups()),
             &Access::Texture { texels, .. } => self.accept_texture(stepper.lines(), texels),
             Access::None => self.accept_groups(&[]),
@@ -413,6 +441,12 @@ impl MemoryUnit {
         let entry = self.instructions.upcoming();
         entry.flight = flight;
         let ready = entry.job.ready;
+        self.await_turn(ready);
+    }
+
+    /// The upcoming instruction is complete, and has its operands in a cycle.
+    #[inline(always)]
+    fn await_turn(&mut self, ready: u64) {
         if self.instructions.push(ready) {
             self.wake = self.wake.min(self.next_start());
         }
@@ -488,21 +522,28 @@ impl MemoryUnit {
         if self.l1d.may_write_back() {
             self.expect_requests(now);
         }
-        let (latencies, flights) = (&mut self.latencies, &mut self.flights);
-        let (only, at) = self.l1d.fill(now, register, |waiter, at| match waiter {
-            Waiter::Alone { token, issued } => done.push(end_alone(latencies, (token, issued), at)),
-            Waiter::One(flight) => land(flights, latencies, flight, at, done),
-            Waiter::Nobody => {}
-        });
+        let (only, at) = self.l1d.fill(now, register);
+        if let Some(Waiter::Alone { token, issued }) = only {
+            return Some(end_alone(&mut self.latencies, (token, issued), at));
+        }
         match only {
-            Some(Waiter::Alone { token, issued }) => {
-                Some(end_alone(&mut self.latencies, (token, issued), at))
+            Some(Waiter::One(flight)) => return end_one(&mut self.flights, &mut self.latencies, flight, at),
+            Some(_) => {}
+            None => self.end_waiters(at, done),
+        }
+        None
+    }
+
+    /// Those that waited for a line together are done as of cycle `at`.
+    #[inline(never)]
+    fn end_waiters(&mut self, at: u64, done: &mut Vec<Done>) {
+        let (flights, latencies) = (&mut self.flights, &mut self.latencies);
+        for waiter in self.l1d.together.drain(..) {
+            match waiter {
+                Waiter::Alone { token, issued } => done.push(end_alone(latencies, (token, issued), at)),
+                Waiter::One(flight) => land(flights, latencies, flight, at, done),
+                Waiter::Nobody => {}
             }
-            Some(Waiter::One(flight)) => {
-                land(&mut self.flights, &mut self.latencies, flight, at, done);
-                None
-            }
-            Some(Waiter::Nobody) | None => None,
         }
     }
 

@@ -101,7 +101,7 @@ impl Code {
     /// The rows of a source operand, given the warp's registers and the pool.
     #[inline(always)]
     pub fn source(&self, i: usize, rows: *mut Row, pool: *mut Row) -> *const Row {
-        self.src[i].row(&Operand::bases(rows, pool))
+        self.src[i].row_of(rows, pool)
     }
 }
 

@@ -34,6 +34,8 @@ pub enum Access {
     None,
     /// All lanes in one place; their offsets are `Stepper::offsets`.
     Lanes(Lanes),
+    /// A load or store of a word of shared memory in each of 32 lanes, which lie in one of the ways that have a name; their offsets are `Stepper::offsets`.
+    Words(Spread),
     /// Lanes in several spaces or allocations: `Stepper::groups`.
     Mixed,
     /// A texture or surface access to `Stepper::lines`.

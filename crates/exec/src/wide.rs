@@ -158,6 +158,19 @@ fn in_halves<const ROWS: bool>(offsets: &[u32; 32]) -> bool {
     _mm256_testz_si256(strays, strays) != 0
 }
 
+/// Whether 64-bit addresses, low and high words, are those of words side by side with a high word.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(crate) fn are_side_by_side((low, high): (&[u32; 32], &[u32; 32]), top: u32) -> bool {
+    let (first, top, mut strays) = (all(low[0]), all(top), _mm256_setzero_si256());
+    for vector in 0..VECTORS {
+        let expected = _mm256_add_epi32(first, load(&WORDS.0, vector));
+        strays = _mm256_or_si256(strays, _mm256_xor_si256(load(low, vector), expected));
+        strays = _mm256_or_si256(strays, _mm256_xor_si256(load(high, vector), top));
+    }
+    _mm256_testz_si256(strays, strays) != 0
+}
+
 #[cfg(test)]
 mod tests {
     use warpwatt_base::SplitMix64;
@@ -172,7 +185,7 @@ mod tests {
             return;
         }
         let mut random = SplitMix64::new(17);
-        let (mut fitting, mut spreads) = ([0; 2], [0; 6]);
+        let (mut fitting, mut spreads, mut runs) = ([0; 2], [0; 6], [0; 2]);
         for round in 0..40_000 {
             let bytes = [1, 2, 4, 4, 4, 8, 16][random.below(7) as usize];
             let mask = [!0, !0, !0, 0xffff, random.next_u64() as u32 | 1][random.below(5) as usize];
@@ -218,8 +231,15 @@ mod tests {
             let spread = unsafe { spread(&wide.0, mask, bytes) };
             assert_eq!(spread, Spread::of(&wide.0, mask, bytes), "round {round}");
             spreads[spread as usize] += 1;
+            let (low, high, top) = (&rows[0].0, &rows[1].0, (guest >> 32) as u32);
+            let is_run = (0..32).all(|lane| low[lane] == low[0].wrapping_add(4 * lane as u32))
+                && high.iter().all(|&word| word == top);
+            // SAFETY: as above.
+            assert_eq!(unsafe { are_side_by_side((low, high), top) }, is_run, "round {round}");
+            runs[usize::from(is_run)] += 1;
         }
         // Each case comes often enough to mean something.
-        assert!(fitting.iter().chain(&spreads).all(|&count| count > 100), "{fitting:?} {spreads:?}");
+        let all = fitting.iter().chain(&spreads).chain(&runs);
+        assert!(all.copied().all(|count| count > 100), "{fitting:?} {spreads:?} {runs:?}");
     }
 }

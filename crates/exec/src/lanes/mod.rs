@@ -96,6 +96,17 @@ impl Operand {
         [registers, pool.wrapping_byte_sub(Operand::POOL as usize)]
     }
 
+    /// Its lowest row, where the bases are in the host's registers.
+    #[inline(always)]
+    pub fn row_of(self, registers: *const Row, pool: *const Row) -> *const Row {
+        let base = if self.0 & Operand::POOL == 0 {
+            registers
+        } else {
+            pool.wrapping_byte_sub(Operand::POOL as usize)
+        };
+        base.wrapping_byte_add(self.0 as usize)
+    }
+
     /// Its lowest row.
     #[inline(always)]
     pub fn row(self, bases: &[*const Row; 2]) -> *const Row {

@@ -11,6 +11,7 @@ use crate::lanes::Row;
 use crate::port::{Shape, Span, Spread, gather, lane_bytes};
 use crate::rows::lanes_of;
 use crate::stepping::filter::{Filter, LINE_BITS, line_of};
+use crate::stepping::run::RUN_BYTES;
 
 /// Stores and atomics of one SM since the last merge.
 #[derive(Default)]
@@ -121,6 +122,12 @@ impl EpochLog {
         let (low, last) = bounds(span);
         let host = span.host.addr();
         self.filter.may_hold(host + low as usize, host + last as usize) && self.filter.may_hold_lanes(span)
+    }
+
+    /// False when no entry is near the words of 32 lanes side by side, the first at a host address.
+    #[inline(always)]
+    pub(super) fn may_hold_run(&self, first: usize) -> bool {
+        self.filter.may_hold(first, first + RUN_BYTES as usize - 1)
     }
 
     /// Adds a warp's store.

@@ -20,6 +20,7 @@ mod place;
 mod port;
 mod prepared;
 mod resident;
+mod run;
 
 use warpwatt_memory::DeviceMemory;
 
@@ -85,6 +86,15 @@ pub struct Accessed {
     /// Active lanes whose guard held.
     pub mask: u32,
     /// The next instruction of the warp is the one behind it.
+    pub goes_straight_on: bool,
+}
+
+/// Result of a load of words of global memory side by side, one for each of 32 lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoadedRun {
+    /// Guest address of the first word.
+    pub address: u64,
+    /// As in [`Accessed`].
     pub goes_straight_on: bool,
 }
 
@@ -266,7 +276,7 @@ impl Stepper {
         Outcome { event, pc, active, mask, lanes, access: self.state.tally.record.access }
     }
 
-    /// The memory access of the latest instruction that was given to [`Stepper::step_with_memory`] or [`WarpPlace::access`].
+    /// The memory access of the latest instruction that [`Stepper::step_with_memory`] or [`WarpPlace::access`] executed.
     #[inline(always)]
     pub fn access(&self) -> &Access {
         &self.state.tally.record.access

@@ -6,7 +6,7 @@ use warpwatt_base::opaque;
 use warpwatt_memory::DeviceMemory;
 
 use super::port::EpochPort;
-use super::{Access, Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Stepper};
+use super::{Access, Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Spread, Stepper};
 use crate::access::{Reach, SharedSpan};
 use crate::cta::{Cta, Warp};
 use crate::fault::AccessKind;
@@ -23,11 +23,11 @@ use warpwatt_isa::{Space, Uop, window};
 /// points at is on the heap.
 #[derive(Clone, Copy)]
 pub struct WarpPlace {
-    warp: *mut Warp,
-    code: *const Code,
+    pub(super) warp: *mut Warp,
+    pub(super) code: *const Code,
     uops: *const Uop,
     counts: *mut PcCount,
-    pool: *mut Row,
+    pub(super) pool: *mut Row,
     shared: SharedSpan,
     /// Lanes that the warp was started with, and registers of it that the program names.
     lanes: u32,
@@ -322,10 +322,13 @@ impl WarpPlace {
                     tally.watch.changed |= would_change(&{ span }, code.shape, src);
                 }
                 scatter_word(&span, src);
-                Here::note(tally, Space::Shared, 0, &span, AccessKind::Store);
             } else {
                 gather_word(&span, warp.rows.add(code.dst as usize));
-                Here::note(tally, Space::Shared, 0, &span, AccessKind::Load);
+            }
+            let kind = if STORES { AccessKind::Store } else { AccessKind::Load };
+            match span.spread {
+                Spread::Unknown | Spread::Scattered => Here::note(tally, Space::Shared, 0, &span, kind),
+                spread => tally.record.access = Access::Words(spread),
             }
             Some(self.pass(pc, mask, STORES))
         }
@@ -478,7 +481,7 @@ impl WarpPlace {
     /// # Safety
     /// As for [`WarpPlace::compute`].
     #[inline(always)]
-    unsafe fn count(&self, pc: u32, lanes: u32) {
+    pub(super) unsafe fn count(&self, pc: u32, lanes: u32) {
         // SAFETY: there is a count for every instruction of the program.
         let count = unsafe { &mut *self.counts.add(pc as usize) };
         count.issues += 1;

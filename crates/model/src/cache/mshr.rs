@@ -18,7 +18,9 @@ struct Register<W> {
     line: u64,
     /// The next register of the list.
     next: u32,
-    waiters: Vec<W>,
+    /// The request that it was taken for, and those that came later.
+    first: Option<W>,
+    others: Vec<W>,
 }
 
 /// `W` is a waiting request.
@@ -35,7 +37,8 @@ pub struct Mshr<W> {
 impl<W: Copy> Mshr<W> {
     /// `registers` lines of `merges` waiters each.
     pub fn new(registers: u32, merges: u32) -> Mshr<W> {
-        let register = |_| Register { line: FREE, next: END, waiters: Vec::with_capacity(merges as usize) };
+        let others = || Vec::with_capacity(merges.saturating_sub(1) as usize);
+        let register = |_| Register { line: FREE, next: END, first: None, others: others() };
         Mshr {
             registers: (0..registers).map(register).collect(),
             heads: Box::new([END; LISTS]),
@@ -59,7 +62,7 @@ impl<W: Copy> Mshr<W> {
     /// Whether another request may wait.
     #[inline(always)]
     pub fn has_room(&self, id: MshrId) -> bool {
-        self.registers[id.0 as usize].waiters.len() < self.merges
+        self.registers[id.0 as usize].others.len() + 1 < self.merges
     }
 
     #[inline(always)]
@@ -85,14 +88,14 @@ impl<W: Copy> Mshr<W> {
         let register = &mut self.registers[id as usize];
         register.line = line;
         register.next = std::mem::replace(&mut self.heads[line as usize % LISTS], id);
-        register.waiters.push(waiter);
+        register.first = Some(waiter);
         MshrId(id)
     }
 
     /// Adds a request to a line that is being fetched; the caller made sure that there is room.
     #[inline(always)]
     pub fn merge(&mut self, id: MshrId, waiter: W) {
-        self.registers[id.0 as usize].waiters.push(waiter);
+        self.registers[id.0 as usize].others.push(waiter);
     }
 
     pub fn line(&self, id: MshrId) -> u64 {
@@ -103,19 +106,32 @@ impl<W: Copy> Mshr<W> {
     #[inline(always)]
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
         let register = &mut self.registers[id.0 as usize];
-        // A loop: the compiler would not put the closure of `for_each` into its caller.
-        for &waiter in &register.waiters {
-            f(waiter);
-        }
-        register.waiters.clear();
+        register.first.into_iter().chain(register.others.drain(..)).for_each(&mut f);
         self.free_register(id);
     }
 
-    /// The line has arrived: frees the register and exchanges its requests for a list that is empty.
+    /// The line has arrived: frees the register, and gives its request. `None`, and nothing happens, if there are several.
+    #[inline(always)]
+    pub fn release_only(&mut self, id: MshrId) -> Option<W> {
+        let register = &self.registers[id.0 as usize];
+        if !register.others.is_empty() {
+            return None;
+        }
+        let only = register.first;
+        self.free_register(id);
+        only
+    }
+
+    /// Requests that wait, for reports.
+    pub fn waiters(&self) -> impl Iterator<Item = &W> {
+        let taken = self.registers.iter().filter(|register| register.line != FREE);
+        taken.flat_map(|register| register.first.iter().chain(&register.others))
+    }
+
+    /// The line has arrived: frees the register and adds its requests to a list.
     #[inline(always)]
     pub fn release_into(&mut self, id: MshrId, waiters: &mut Vec<W>) {
-        std::mem::swap(&mut self.registers[id.0 as usize].waiters, waiters);
-        self.free_register(id);
+        self.release(id, |waiter| waiters.push(waiter));
     }
 
     #[inline(always)]

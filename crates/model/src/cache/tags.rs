@@ -58,15 +58,27 @@ const USE: u64 = 1 << 8;
 const MOST_WAYS: u32 = 64;
 /// The usual number of ways of an L2 slice, whose sets are searched without a loop.
 const MANY: usize = 16;
+/// The usual number of ways of the caches of an SM.
+const FEW: usize = 4;
+
+/// How the set of a line follows from its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Index {
+    /// By the lowest bits, after [`fermi`]'s hash.
+    Fermi,
+    /// By the lowest bits.
+    Low,
+    /// By the remainder: sets are no power of two.
+    Rest,
+}
 
 #[derive(Clone, Debug)]
 pub struct Tags {
     sets: u32,
     ways: u32,
+    index: Index,
     /// Sets less one, if these are a power of two.
-    mask: Option<u64>,
-    /// The set is found with [`fermi`].
-    is_hashed: bool,
+    mask: u64,
     /// Line numbers by line id: set after set.
     lines: Vec<u64>,
     /// The state of a line in the lowest bits, above it the way, and above that when it was used last, in uses of the cache: all 0 if it is invalid, with
@@ -118,12 +130,16 @@ impl Tags {
     pub fn hashed(sets: u32, ways: u32, index: SetIndex) -> Tags {
         assert!(ways <= MOST_WAYS, "{ways} ways");
         let count = (sets * ways) as usize;
-        let hash = index == SetIndex::Fermi && sets.is_power_of_two();
+        let index = match (sets.is_power_of_two(), index) {
+            (true, SetIndex::Fermi) => Index::Fermi,
+            (true, _) => Index::Low,
+            (false, _) => Index::Rest,
+        };
         Tags {
             sets,
             ways,
-            mask: sets.is_power_of_two().then_some(u64::from(sets) - 1),
-            is_hashed: hash,
+            index,
+            mask: u64::from(sets).wrapping_sub(1),
             lines: vec![NO_LINE; count],
             used: vec![0; count],
             uses: 0,
@@ -136,23 +152,48 @@ impl Tags {
         self.ways
     }
 
+    /// The set of a line.
+    #[inline(always)]
+    pub fn set_of(&self, line: u64) -> SetId {
+        let set = match self.index {
+            Index::Fermi => (line ^ fermi(line)) & self.mask,
+            Index::Low => line & self.mask,
+            Index::Rest => line % u64::from(self.sets),
+        };
+        SetId(set as u32 * self.ways)
+    }
+
     #[inline(always)]
     fn set(&self, line: u64) -> std::ops::Range<usize> {
-        let number = if self.is_hashed { line ^ fermi(line) } else { line };
-        let set = match self.mask {
-            Some(mask) => number & mask,
-            None => number % u64::from(self.sets),
-        };
-        let first = set as usize * self.ways as usize;
-        first..first + self.ways as usize
+        self.places_of(self.set_of(line))
+    }
+
+    #[inline(always)]
+    fn places_of(&self, SetId(first): SetId) -> std::ops::Range<usize> {
+        first as usize..first as usize + self.ways as usize
     }
 
     /// Where a line number is, valid or reserved.
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<LineId> {
-        let set = self.set(line);
-        let mut place = set.start as u32;
-        let mut ways = &self.lines[set];
+        self.find_in(self.set_of(line), line)
+    }
+
+    /// [`Tags::find`] in the set of the line. Four ways are the most frequent.
+    #[inline(always)]
+    fn find_in(&self, set: SetId, line: u64) -> Option<LineId> {
+        let first = set.0;
+        if self.ways != FEW as u32 {
+            return self.find_in_any(set, line);
+        }
+        let four = self.lines[first as usize..].first_chunk::<FEW>()?;
+        way_of(four, line).map(|way| LineId(first + way))
+    }
+
+    #[inline(always)]
+    fn find_in_any(&self, set: SetId, line: u64) -> Option<LineId> {
+        let mut place = set.0;
+        let mut ways = &self.lines[self.places_of(set)];
         while let Some((four, rest)) = ways.split_first_chunk::<4>() {
             if let Some(way) = way_of(four, line) {
                 return Some(LineId(place + way));
@@ -181,12 +222,13 @@ impl Tags {
         self.find(line)
     }
 
-    /// Where a line is that is valid.
+    /// The set of a line, and where the line is if it is valid.
     #[inline(always)]
-    pub fn find_valid(&self, line: u64) -> Option<LineId> {
-        match self.find(line) {
-            Some(place) if self.state(place) != State::Reserved => Some(place),
-            _ => None,
+    pub fn find_valid(&self, line: u64) -> (SetId, Option<LineId>) {
+        let set = self.set_of(line);
+        match self.find_in(set, line) {
+            Some(place) if self.state(place) != State::Reserved => (set, Some(place)),
+            _ => (set, None),
         }
     }
 
@@ -246,7 +288,12 @@ impl Tags {
     /// The least recently used place of a line's set that is not reserved, and its way, as it is noted.
     #[inline(always)]
     fn oldest(&self, line: u64) -> Option<(usize, u64)> {
-        let set = self.set(line);
+        self.oldest_in(self.set_of(line))
+    }
+
+    #[inline(always)]
+    fn oldest_in(&self, set: SetId) -> Option<(usize, u64)> {
+        let set = self.places_of(set);
         let first = set.start;
         let (mut least, mut oldest) = (RESERVED, 0);
         for (way, &used) in self.used[set].iter().enumerate() {
@@ -269,20 +316,20 @@ impl Tags {
         (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way))
     }
 
-    /// The same for any number of ways, where four are the most frequent.
+    /// The same for any number of ways, where four are the most frequent. Gives the word of the place, too.
     #[inline(always)]
-    fn oldest_of_few(&self, line: u64) -> Option<(usize, u64)> {
-        if self.ways != 4 {
-            return self.oldest(line);
+    fn oldest_of_few(&self, set: SetId) -> Option<(usize, u64, u64)> {
+        if self.ways != FEW as u32 {
+            return self.oldest_in(set).map(|(place, way)| (place, way, self.used[place]));
         }
-        let first = self.set(line).start;
-        let &[a, b, c, d] = self.used[first..].first_chunk::<4>()?;
+        let first = set.0 as usize;
+        let &[a, b, c, d] = self.used[first..].first_chunk::<FEW>()?;
         let least = a.min(b).min(c.min(d));
         let way = match least {
             0 => ([a, b, c].iter().take_while(|&&used| used != 0).count() as u64) << WAY_SHIFT,
             _ => least & WAY,
         };
-        (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way))
+        (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way, least))
     }
 
     #[inline(always)]
@@ -327,13 +374,18 @@ impl Tags {
 
     /// A line comes, and takes the least recently used place of its set that is not reserved. `None` when all are.
     #[inline(always)]
-    pub fn fill(&mut self, line: u64, state: State) -> Option<(LineId, Option<Evicted>)> {
-        let (place, way) = self.oldest_of_few(line)?;
-        let evicted = self.content(place);
-        self.lines[place] = line;
+    pub fn fill(&mut self, set: SetId, line: u64, state: State) -> Option<(LineId, Option<Evicted>)> {
+        debug_assert_eq!(set, self.set_of(line));
+        let (place, way, former) = self.oldest_of_few(set)?;
+        let former_line = std::mem::replace(&mut self.lines[place], line);
         self.holds = true;
         self.uses += USE;
         self.used[place] = self.uses | way | state as u64;
+        let evicted = match State::of(former) {
+            State::Clean => Some(Evicted { line: former_line, dirty: false }),
+            State::Dirty => Some(Evicted { line: former_line, dirty: true }),
+            State::Invalid | State::Reserved => None,
+        };
         Some((LineId(place as u32), evicted))
     }
 
@@ -465,7 +517,8 @@ mod tests {
                         if let Some((place, _)) = taken {
                             both[0].set_state(place, state);
                         }
-                        assert_eq!(both[1].fill(line, state), taken);
+                        let set = both[1].set_of(line);
+                        assert_eq!(both[1].fill(set, line, state), taken);
                     }
                     (5, _) if let Some(place) = reserved.pop() => {
                         both.iter_mut().for_each(|tags| tags.set_state(place, State::Clean));

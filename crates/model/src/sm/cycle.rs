@@ -282,22 +282,22 @@ impl Sm {
         if epoch.turn.work.next_start() <= now {
             self.start_blocks(&mut epoch.turn);
         }
-        while let Some(packet) = epoch.inbox.peek(now) {
+        loop {
+            // Mostly it is a single packet: nothing is computed ahead of the loop.
+            let (sm, epoch) = (opaque(self), opaque(epoch));
+            let Some(packet) = epoch.inbox.peek(now) else { break };
             if packet.client == Client::L1d {
-                self.mem.fill_here(now, packet, Client::L1d, &mut self.done);
-                match *self.done.as_slice() {
-                    [] => {}
-                    [Done { at, token }] if at <= now => {
-                        self.done.clear();
-                        self.data_here::<false>(&mut epoch.turn, token);
-                    }
-                    _ => self.follow_memory(&mut epoch.turn),
+                match sm.mem.fill_here(now, packet, Client::L1d, &mut sm.done) {
+                    Some(Done { at, token }) if at <= now => sm.data_here::<false>(&mut epoch.turn, token),
+                    Some(Done { at, token }) => sm.events.push(at, Event::Data { op: token }),
+                    None if sm.done.is_empty() => {}
+                    None => sm.follow_memory(&mut epoch.turn),
                 }
-                if self.mem.has_woken() {
-                    self.follow_memory(&mut epoch.turn);
+                if sm.mem.has_woken() {
+                    sm.follow_memory(&mut epoch.turn);
                 }
             } else {
-                self.answered_from_outside(&mut epoch.turn, packet);
+                sm.answered_from_outside(&mut epoch.turn, packet);
             }
             epoch.inbox.drop_next(now);
         }

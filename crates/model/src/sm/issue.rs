@@ -2,7 +2,7 @@
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
 use warpwatt_base::opaque;
-use warpwatt_exec::stepping::{Access, Accessed, Computed, NextLanes, Now, StepEvent};
+use warpwatt_exec::stepping::{Access, Accessed, Computed, LoadedRun, NextLanes, Now, StepEvent};
 
 use super::cycle::Epoch;
 use super::decode::{CollectorPool, Effect, Timing, Unit};
@@ -421,8 +421,15 @@ impl Sm {
         let share = &mut shares[warp.kernel as usize];
         let state = &self.homes[slot].state;
         // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
-        let done = unsafe { state.access(&mut share.stepper, epoch.memory, log, pc, now) };
-        let Some(Accessed { mask, goes_straight_on }) = done else { return false };
+        let run = unsafe { state.load_run(&share.stepper, epoch.memory, log, pc) };
+        let Accessed { mask, goes_straight_on } = match run {
+            Some(LoadedRun { goes_straight_on, .. }) => Accessed { mask: u32::MAX, goes_straight_on },
+            // SAFETY: as above.
+            None => match unsafe { state.access(&mut share.stepper, epoch.memory, log, pc, now) } {
+                Some(done) => done,
+                None => return false,
+            },
+        };
         let lane_count = mask.count_ones();
         self.note_issue(slot, pc, lane_count, timing);
         let share = match TECHNIQUES {
@@ -433,7 +440,8 @@ impl Sm {
             }
             false => share,
         };
-        let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, lane_count, now);
+        let run = run.map(|run| run.address);
+        let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, lane_count, now, run);
         if TECHNIQUES && !touches && mask != 0 {
             self.value_came_late(turn, slot);
         }
@@ -484,7 +492,7 @@ impl Sm {
         }
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
             let share = turn.share(&self.warps[slot]);
-            let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, outcome.lanes, now);
+            let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, outcome.lanes, now, None);
             if TECHNIQUES && !touches && outcome.mask != 0 {
                 self.value_came_late(turn, slot);
             }
@@ -636,8 +644,9 @@ impl Sm {
         start
     }
 
-    /// Hands a memory instruction to the memory unit. False if it needs nothing there.
+    /// Hands a memory instruction to the memory unit: a load of words side by side from an address on, or else what the stepper recorded. False if it needs nothing there.
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "it is a part of its callers")]
     fn start_memory<const TECHNIQUES: bool>(
         &mut self,
         share: &mut KernelState,
@@ -646,6 +655,7 @@ impl Sm {
         pc: u32,
         lanes: u32,
         now: u64,
+        run: Option<u64>,
     ) -> bool {
         let ready = match TECHNIQUES {
             true => self.rf.collect(now, slot.index(), timing),
@@ -653,7 +663,7 @@ impl Sm {
         };
         self.rf.hold_for_memory(now, ready);
         self.units.hand_over();
-        if matches!(share.stepper.access(), Access::None) {
+        if run.is_none() && matches!(share.stepper.access(), Access::None) {
             // No lane took part, or nothing was touched.
             self.tally.issue.retired += 1;
             return false;
@@ -673,7 +683,7 @@ impl Sm {
         };
         let (home, kernel) = (&self.homes[slot], warp.code);
         let origin = || Origin { local_base: home.local_base, shared_row: home.shared_row, kernel };
-        let lines = self.mem.accept(job, origin, &share.stepper);
+        let lines = self.mem.accept(job, run, origin, &share.stepper);
         self.expect_memory(self.mem.wake());
         share.lines[pc as usize] += u64::from(lines);
         true

@@ -67,6 +67,17 @@ const RAMP: Offsets = {
     ramp
 };
 
+/// Words side by side, one for each lane.
+pub const SIDE_BY_SIDE: Offsets = {
+    let mut offsets = RAMP;
+    let mut lane = 0;
+    while lane < 32 {
+        offsets[lane] *= 4;
+        lane += 1;
+    }
+    offsets
+};
+
 /// The lanes' differences from a pattern, or-ed over the active ones: 0 where all follow it.
 #[inline(always)]
 pub(super) fn differences(offsets: &Offsets, mask: u32, pattern: impl Fn(usize) -> u32) -> u32 {

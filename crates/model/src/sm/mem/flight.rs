@@ -25,6 +25,17 @@ impl Default for FlightId {
     }
 }
 
+/// Who waits for a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiter {
+    /// A load that waits for nothing else: it has no handle.
+    Alone { token: u32, issued: u64 },
+    /// A transaction of an instruction with a handle.
+    One(FlightId),
+    /// Nobody: a store does not wait for the line that it changes.
+    Nobody,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     token: u32,
@@ -66,18 +77,18 @@ impl Flights {
         }
     }
 
-    /// One of its transactions is done as of cycle `at`. After the last one, gives the latency if that is of interest.
+    /// One of its transactions is done as of cycle `at`. With the last one, the instruction is done; its latency is given, too, if that is of interest.
     #[inline]
-    pub fn land(&mut self, id: FlightId, at: u64, done: &mut Vec<Done>) -> Option<u64> {
+    pub fn land(&mut self, id: FlightId, at: u64) -> Option<(Done, Option<u64>)> {
         let flight = &mut self.slab[id.0 as usize];
         flight.at = flight.at.max(at);
         flight.left = flight.left.saturating_sub(1);
         if flight.left != 0 {
             return None;
         }
-        done.push(Done { at: flight.at, token: flight.token });
         self.free.push(id);
-        flight.issued.map(|issued| flight.at.saturating_sub(issued))
+        let latency = flight.issued.map(|issued| flight.at.saturating_sub(issued));
+        Some((Done { at: flight.at, token: flight.token }, latency))
     }
 
     pub fn in_use(&self) -> usize {
@@ -91,12 +102,12 @@ mod tests {
 
     #[test]
     fn an_instruction_is_done_with_the_latest_of_its_transactions() {
-        let (mut flights, mut done) = (Flights::default(), Vec::new());
+        let mut flights = Flights::default();
         let id = flights.start(7, 2, Some(10));
-        assert_eq!(flights.land(id, 90, &mut done), None);
-        assert_eq!((done.len(), flights.in_use()), (0, 1));
-        assert_eq!(flights.land(id, 50, &mut done), Some(80));
-        assert_eq!((done.as_slice(), flights.in_use()), (&[Done { at: 90, token: 7 }][..], 0));
+        assert_eq!(flights.land(id, 90), None);
+        assert_eq!(flights.in_use(), 1);
+        assert_eq!(flights.land(id, 50), Some((Done { at: 90, token: 7 }, Some(80))));
+        assert_eq!(flights.in_use(), 0);
         assert_eq!(flights.upcoming(), id);
         assert_eq!(flights.start(8, 1, None), id);
         let next = flights.upcoming();

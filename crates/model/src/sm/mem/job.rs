@@ -111,6 +111,10 @@ pub enum Part {
         op: Op,
         end: u32,
     },
+    /// A load of all words of a line, which is the only transaction. Where no technique acts; otherwise the entry is [unpacked](Entry::unpack).
+    Line {
+        address: u64,
+    },
     Constant {
         end: u32,
     },
@@ -124,7 +128,7 @@ impl Part {
     pub fn unit(&self) -> Unit {
         match self {
             Part::Shared { .. } => Unit::Shared,
-            Part::Nothing | Part::Global { .. } => Unit::L1d,
+            Part::Nothing | Part::Global { .. } | Part::Line { .. } => Unit::L1d,
             Part::Constant { .. } => Unit::Constant,
             Part::Texture { .. } => Unit::Texture,
         }
@@ -137,7 +141,7 @@ pub struct Entry {
     pub job: Job,
     /// Filled in where it may be needed.
     pub origin: Origin,
-    /// [`FlightId::NONE`] as long as it has none: one that makes a single transaction gets one if that has to wait.
+    /// [`FlightId::NONE`] as long as it has none: one that makes a single transaction gets one if that has to wait, and not for a line of L1.
     pub flight: FlightId,
     /// Almost all instructions have one part.
     pub first: Part,
@@ -169,6 +173,15 @@ impl Entry {
     #[inline(never)]
     fn make_lines(&mut self) {
         self.lines.reserve_exact(32);
+    }
+
+    /// Has its transactions in the lists of the entry, where it is worked on like any other.
+    #[inline(always)]
+    pub fn unpack(&mut self) {
+        if let Part::Line { address } = self.first {
+            self.lines.push(Line::whole(address));
+            self.first = Part::Global { op: Op::Load, end: 1 };
+        }
     }
 
     /// All transactions have been made.

@@ -15,13 +15,14 @@ use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::{Allocation, Config, SetIndex};
 
 use crate::cache::{
-    Array, ArrayShape, DataArray, Evicted, FilterSite, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
+    Array, ArrayShape, DataArray, Evicted, FilterSite, LineId, Mshr, MshrId, RowAccess, SetId, State, Tags,
+    Use,
 };
 use crate::net::{Client, LINE_BYTES, Outbox, PacketKind};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
 use super::coalesce::{Line, segments};
-use super::flight::FlightId;
+use super::flight::Waiter;
 use super::requests::{Note, Request, Requests};
 use super::{Answer, Cause, Requester};
 
@@ -71,10 +72,14 @@ pub enum Op {
     Reduction,
 }
 
+/// What is known of a line that is being fetched, beside its miss status register.
 #[derive(Clone, Copy, Debug)]
-struct Waiter {
-    /// A load; stores do not wait for the line they change.
-    flight: Option<FlightId>,
+struct Coming {
+    /// Where it will be, if it has a place already.
+    place: Option<LineId>,
+    /// A store has changed it meanwhile.
+    changed: bool,
+    set: SetId,
 }
 
 pub struct L1d {
@@ -83,8 +88,8 @@ pub struct L1d {
     tags: Tags,
     pub data: DataArray,
     mshr: Mshr<Waiter>,
-    /// By register: where its line will be, if it has a place already, and whether a store has changed it meanwhile.
-    places: Vec<(Option<LineId>, bool)>,
+    /// By register.
+    coming: Vec<Coming>,
     allocate: Allocation,
     /// Sets and ways as usual, and where shared memory is small; which of them it is.
     shapes: [(u32, u32); 2],
@@ -95,6 +100,10 @@ pub struct L1d {
     backlog: VecDeque<u64>,
     /// Lines written back that L2 has not acknowledged, those of the backlog included.
     write_backs: u32,
+    /// Those that waited together for the line that came last.
+    pub together: Vec<Waiter>,
+    /// There was a store to local memory: lines may have to be written back.
+    has_changed: bool,
     /// The techniques that act ahead of it.
     filters: Vec<Hung<dyn FilterSite>>,
 }
@@ -112,7 +121,9 @@ impl L1d {
             backlog: VecDeque::with_capacity(tags.len() as usize),
             tags,
             mshr: Mshr::new(spec.mshrs, spec.merges),
-            places: vec![(None, false); spec.mshrs as usize],
+            coming: vec![Coming { place: None, changed: false, set: SetId::default() }; spec.mshrs as usize],
+            has_changed: false,
+            together: Vec::new(),
             allocate: spec.allocate,
             shapes: [false, true].map(|large| config.l1d_shape(large)),
             is_large: false,
@@ -152,23 +163,14 @@ impl L1d {
         if self.filters.is_empty() {
             self.access_array(now, op, line, requester)
         } else {
-            self.filter(now, op, line, requester.flight, requester.warp, requester.lanes)
+            self.filter(now, op, line, requester)
         }
     }
 
     /// An access with techniques in front of the cache, which are called one after the other.
     #[cold]
     #[inline(never)]
-    fn filter(
-        &mut self,
-        now: u64,
-        op: Op,
-        line: &Line,
-        flight: FlightId,
-        warp: u8,
-        lanes: u8,
-    ) -> Result<Answer, Cause> {
-        let requester = Requester { flight, warp, lanes };
+    fn filter(&mut self, now: u64, op: Op, line: &Line, requester: Requester) -> Result<Answer, Cause> {
         let number = line.address / LINE_BYTES;
         if op == Op::Load {
             let found = self.filters.iter_mut().find_map(|hung| hung.site.load(now, number, requester.lanes));
@@ -200,8 +202,8 @@ impl L1d {
             self.lose(now);
         }
         match (op, self.tags.find_valid(line.address / LINE_BYTES)) {
-            (Op::Load, None) => self.load_apart(now, line, requester.flight, requester.lanes),
-            (_, place) => self.access_at(now, op, line, place, requester),
+            (Op::Load, (set, None)) => self.load_apart(now, line, set, requester.waiter(), requester.lanes),
+            (_, (_, place)) => self.access_at(now, op, line, place, requester),
         }
     }
 
@@ -215,8 +217,8 @@ impl L1d {
         requester: Requester,
     ) -> Result<Answer, Cause> {
         match (op, self.tags.find_valid(line.address / LINE_BYTES)) {
-            (Op::Load, None) => self.load(now, line, requester.flight, requester.lanes),
-            (_, place) => self.access_at(now, op, line, place, requester),
+            (Op::Load, (set, None)) => self.load(now, line, set, requester.waiter(), requester.lanes),
+            (_, (_, place)) => self.access_at(now, op, line, place, requester),
         }
     }
 
@@ -287,26 +289,40 @@ impl L1d {
     }
 
     #[inline(never)]
-    fn load_apart(&mut self, now: u64, line: &Line, flight: FlightId, lanes: u8) -> Result<Answer, Cause> {
-        self.load(now, line, flight, lanes)
+    fn load_apart(
+        &mut self,
+        now: u64,
+        line: &Line,
+        set: SetId,
+        waiter: Waiter,
+        lanes: u8,
+    ) -> Result<Answer, Cause> {
+        self.load(now, line, set, waiter, lanes)
     }
 
     /// A load of a line that is not there.
     #[inline(always)]
-    fn load(&mut self, now: u64, line: &Line, flight: FlightId, lanes: u8) -> Result<Answer, Cause> {
-        let waiter = Waiter { flight: Some(flight) };
+    fn load(
+        &mut self,
+        now: u64,
+        line: &Line,
+        set: SetId,
+        waiter: Waiter,
+        lanes: u8,
+    ) -> Result<Answer, Cause> {
         let number = line.address / LINE_BYTES;
         if let Some(register) = self.mshr.find(number) {
             self.join(register, waiter)?;
-            self.data.merged(now, lanes, line.words, self.places[register.0 as usize].0);
+            self.data.merged(now, lanes, line.words, self.coming[register.0 as usize].place);
             self.counters.merges += 1;
         } else {
-            self.fetch(now, line.address, lanes, waiter)?;
+            let place = self.place_for(now, number)?;
+            self.fetch(now, line.address, (set, place), lanes, waiter);
             self.counters.misses += 1;
         }
         self.counters.reads += 1;
         self.counters.load_lanes += u64::from(lanes);
-        Ok(Answer::Later)
+        Ok(Answer::WithLine)
     }
 
     /// Whether it is certain, without looking the line up again, that a transaction still finds no miss status register.
@@ -325,8 +341,9 @@ impl L1d {
         place: Option<LineId>,
         lanes: u8,
     ) -> Result<Answer, Cause> {
-        let waiter = Waiter { flight: None };
+        let waiter = Waiter::Nobody;
         let number = line.address / LINE_BYTES;
+        self.has_changed = true;
         match place {
             Some(place) => {
                 self.write(now, place, line, lanes);
@@ -335,7 +352,7 @@ impl L1d {
             }
             None if let Some(register) = self.mshr.find(number) => {
                 self.join(register, waiter)?;
-                self.places[register.0 as usize].1 = true;
+                self.coming[register.0 as usize].changed = true;
             }
             // All of it is written: there is nothing to fetch.
             None if line.words == u32::MAX => {
@@ -344,8 +361,10 @@ impl L1d {
                 self.catch_up(now);
             }
             None => {
-                let register = self.fetch(now, line.address, lanes, waiter)?;
-                self.places[register.0 as usize].1 = true;
+                let set = self.tags.set_of(number);
+                let place = self.place_for(now, number)?;
+                let register = self.fetch(now, line.address, (set, place), lanes, waiter);
+                self.coming[register.0 as usize].changed = true;
                 self.counters.write_fetches += 1;
             }
         }
@@ -369,36 +388,46 @@ impl L1d {
             return Err(Cause::Merges);
         }
         self.mshr.merge(register, waiter);
-        if let (Some(place), _) = self.places[register.0 as usize] {
+        if let Some(place) = self.coming[register.0 as usize].place {
             self.tags.touch(place);
         }
         Ok(())
     }
 
-    /// Asks for a line that is not there.
+    /// Whether a line that is not there can be asked for, and the place that it gets before it comes.
     #[inline(always)]
-    fn fetch(&mut self, now: u64, address: u64, lanes: u8, waiter: Waiter) -> Result<MshrId, Cause> {
+    fn place_for(&mut self, now: u64, number: u64) -> Result<Option<LineId>, Cause> {
         if self.mshr.is_full() {
             return Err(Cause::Mshrs);
         }
-        let number = address / LINE_BYTES;
-        let place = match self.allocate {
-            Allocation::Miss => Some(self.make_room(now, number, 1)?),
+        match self.allocate {
+            Allocation::Miss => Ok(Some(self.make_room(now, number, 1)?)),
             // Changed lines that fills displaced go first.
-            Allocation::Fill if self.requests.room() == 0 || !self.backlog.is_empty() => {
-                return Err(Cause::Queue);
-            }
-            Allocation::Fill => None,
-        };
+            Allocation::Fill if self.requests.room() == 0 || !self.backlog.is_empty() => Err(Cause::Queue),
+            Allocation::Fill => Ok(None),
+        }
+    }
+
+    /// Asks for a line, which may have its place.
+    #[inline(always)]
+    fn fetch(
+        &mut self,
+        now: u64,
+        address: u64,
+        (set, place): (SetId, Option<LineId>),
+        lanes: u8,
+        waiter: Waiter,
+    ) -> MshrId {
+        let number = address / LINE_BYTES;
         let register = self.mshr.allocate(number, waiter);
-        self.places[register.0 as usize] = (place, false);
+        self.coming[register.0 as usize] = Coming { place, changed: false, set };
         let note = Note::Fill(register.0);
         let words = u32::MAX;
         self.requests.push(now, Request { kind: PacketKind::Read, address, words, lanes, rounds: 1, note });
         if !self.backlog.is_empty() {
             self.catch_up(now);
         }
-        Ok(register)
+        register
     }
 
     /// Reserves a place if the miss queue has room for so many `requests`. An evicted dirty line waits in the backlog, which
@@ -427,10 +456,16 @@ impl L1d {
     fn evict(&mut self, now: u64, place: LineId, evicted: Evicted) {
         self.counters.evictions += 1;
         if evicted.dirty {
-            self.use_data(now, Use::WriteBack, 32, whole(place, evicted.line));
-            self.write_backs += 1;
-            self.backlog.push_back(evicted.line);
+            self.evict_dirty(now, place, evicted.line);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn evict_dirty(&mut self, now: u64, place: LineId, number: u64) {
+        self.use_data(now, Use::WriteBack, 32, whole(place, number));
+        self.write_backs += 1;
+        self.backlog.push_back(number);
     }
 
     fn write_back(&mut self, now: u64, number: u64) {
@@ -453,13 +488,20 @@ impl L1d {
         self.catch_up(now);
     }
 
-    /// A line is there. Loads that waited for it have their data as soon as the array has taken it.
+    /// Whether an answer may make a line that has to be written back leave its place.
     #[inline(always)]
-    pub fn fill(&mut self, now: u64, register: u32, mut land: impl FnMut(FlightId, u64)) {
+    pub fn may_write_back(&self) -> bool {
+        self.has_changed
+    }
+
+    /// A line is there. Those that waited for it have their data as soon as the array has taken it, in a cycle that is given. If only one did, it
+    /// is given, too; otherwise they are in [`L1d::together`].
+    #[inline(always)]
+    pub fn fill(&mut self, now: u64, register: u32) -> (Option<Waiter>, u64) {
         if self.data.has_sites() {
             self.lose(now);
         }
-        let (place, changed) = self.places[register as usize];
+        let Coming { place, changed, set } = self.coming[register as usize];
         let number = self.mshr.line(MshrId(register));
         let state = if changed { State::Dirty } else { State::Clean };
         let place = match place {
@@ -467,40 +509,57 @@ impl L1d {
                 self.tags.set_state(place, state);
                 Some(place)
             }
-            None => self.tags.fill(number, state).map(|(place, evicted)| {
-                if let Some(evicted) = evicted {
-                    self.evict(now, place, evicted);
+            None => match self.tags.fill(set, number, state) {
+                Some((place, evicted)) => {
+                    if let Some(evicted) = evicted {
+                        self.evict(now, place, evicted);
+                    }
+                    Some(place)
                 }
-                place
-            }),
+                None => None,
+            },
         };
         let ready = match place {
             Some(place) => self.use_data(now, Use::Fill, 32, whole(place, number)),
-            // It was asked for when the cache had another size, and all places of its set are reserved: it is not kept.
-            None => {
-                if changed {
-                    self.backlog.push_back(number);
-                    self.write_backs += 1;
-                }
-                now
-            }
+            None => self.pass_on(now, number, changed),
         };
         if !self.backlog.is_empty() {
             self.catch_up(now);
         }
-        let mut loads = 0;
-        self.mshr.release(MshrId(register), |waiter| {
-            if let Some(flight) = waiter.flight {
-                loads += 1;
-                land(flight, ready);
-            }
-        });
-        if self.filters.is_empty() {
-            return;
+        let only = self.mshr.release_only(MshrId(register));
+        if only.is_none() {
+            self.mshr.release_into(MshrId(register), &mut self.together);
         }
+        if !self.filters.is_empty() {
+            self.fill_filters(now, number, only);
+        }
+        (only, ready)
+    }
+
+    /// A line was asked for when the cache had another size, and all places of its set are reserved: it is not kept.
+    #[cold]
+    #[inline(never)]
+    fn pass_on(&mut self, now: u64, number: u64, changed: bool) -> u64 {
+        if changed {
+            self.backlog.push_back(number);
+            self.write_backs += 1;
+        }
+        now
+    }
+
+    /// Tells techniques ahead of the cache of a line, for each load that waited for it.
+    #[cold]
+    #[inline(never)]
+    fn fill_filters(&mut self, now: u64, number: u64, only: Option<Waiter>) {
+        let loads = only.iter().chain(&self.together).filter(|&&waiter| waiter != Waiter::Nobody).count();
         for hung in &mut self.filters {
             (0..loads).for_each(|_| hung.site.fill(now, number));
         }
+    }
+
+    /// Loads that wait for a line and for nothing else.
+    pub fn alone(&self) -> usize {
+        self.mshr.waiters().filter(|waiter| matches!(waiter, Waiter::Alone { .. })).count()
     }
 
     /// Adds what techniques ahead of the cache counted.
@@ -536,7 +595,10 @@ impl L1d {
         self.is_large = large;
         let (sets, ways) = self.shapes[usize::from(large)];
         self.tags = Tags::hashed(sets, ways, self.set_index);
-        self.places.iter_mut().for_each(|(place, _)| *place = None);
+        for (register, coming) in (0..).zip(&mut self.coming) {
+            let set = self.tags.set_of(self.mshr.line(MshrId(register)));
+            *coming = Coming { place: None, set, ..*coming };
+        }
         let shape = ArrayShape { frames: self.tags.len(), ways, line_bytes: LINE_BYTES as u32 };
         self.data.resize(now, shape);
     }

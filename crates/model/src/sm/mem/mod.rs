@@ -38,13 +38,13 @@ mod texture;
 use warpwatt_base::counters::Magnitudes;
 use warpwatt_config::Config;
 use warpwatt_exec::AccessKind;
-use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
+use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Spread, Stepper};
 use warpwatt_isa::Space;
 
 use crate::address;
 use crate::cache::DataArray;
 use crate::host::{has_bit_instructions, in_two_copies};
-use crate::net::{Client, Outbox, Packet};
+use crate::net::{Client, LINE_BYTES, Outbox, Packet};
 use crate::techniques::{TechniqueCounters, Techniques};
 
 pub use constant::ConstantCounters;
@@ -59,10 +59,10 @@ pub use texture::TextureCounters;
 
 use coalesce::Offsets;
 use constant::ConstantCache;
-use flight::{FlightId, Flights};
+use flight::{FlightId, Flights, Waiter};
 use instructions::Instructions;
 use job::{Entry, Part};
-use l1d::L1d;
+use l1d::{L1d, Op};
 use requests::Note;
 use shared::Shared;
 use slot::{Cause, NONE, Slot};
@@ -77,23 +77,58 @@ enum Answer {
     At(u64),
     /// With the answer from memory.
     Later,
+    /// With the line, for which it waits as the [`Waiter`] that its requester is.
+    WithLine,
 }
 
 /// Who makes a transaction.
 #[derive(Clone, Copy)]
 struct Requester {
+    /// The handle of the instruction, or the one that it would get next.
     flight: FlightId,
+    /// The instruction has no handle: it makes a single transaction.
+    is_alone: bool,
     warp: u8,
     /// Active lanes of the instruction.
     lanes: u8,
+    token: u32,
+    issued: u64,
 }
 
-/// A transaction of an instruction is done as of cycle `at`.
+impl Requester {
+    /// As a load waits for its line.
+    #[inline(always)]
+    fn waiter(&self) -> Waiter {
+        match self.is_alone {
+            true => Waiter::Alone { token: self.token, issued: self.issued },
+            false => Waiter::One(self.flight),
+        }
+    }
+}
+
+/// A transaction of an instruction is done as of cycle `at`, and so is the instruction if it was the last one.
 #[inline(always)]
-fn land(flights: &mut Flights, latencies: &mut Magnitudes, flight: FlightId, at: u64, done: &mut Vec<Done>) {
-    if let Some(latency) = flights.land(flight, at, done) {
+fn end_one(flights: &mut Flights, latencies: &mut Magnitudes, flight: FlightId, at: u64) -> Option<Done> {
+    let (done, latency) = flights.land(flight, at)?;
+    if let Some(latency) = latency {
         latencies.note(latency);
     }
+    Some(done)
+}
+
+/// The same, with a list of what is done.
+#[inline(always)]
+fn land(flights: &mut Flights, latencies: &mut Magnitudes, flight: FlightId, at: u64, done: &mut Vec<Done>) {
+    if let Some(ended) = end_one(flights, latencies, flight, at) {
+        done.push(ended);
+    }
+}
+
+/// A load that waited for nothing but a line is done as of cycle `at`.
+#[inline(always)]
+fn end_alone(latencies: &mut Magnitudes, (token, issued): (u32, u64), at: u64) -> Done {
+    latencies.note(at.saturating_sub(issued));
+    Done { at, token }
 }
 
 /// Follows an instruction until its last transaction is done.
@@ -185,12 +220,35 @@ impl MemoryUnit {
         self.instructions.len() < self.capacity
     }
 
-    /// Takes an instruction at issue, with what it accesses. Tells how many transactions that makes.
+    /// Takes an instruction at issue: a load of words of global memory side by side, one for each of 32 lanes, from the address `run` on, or else one with the
+    /// access that the stepper recorded. Tells how many transactions that makes.
     #[inline(always)]
-    pub fn accept(&mut self, job: Job, origin: impl FnOnce() -> Origin, stepper: &Stepper) -> u32 {
+    pub fn accept(
+        &mut self,
+        job: Job,
+        run: Option<u64>,
+        origin: impl FnOnce() -> Origin,
+        stepper: &Stepper,
+    ) -> u32 {
+        if let Some(address) = run {
+            return self.accept_run(job, address);
+        }
         // Filled in where it stays.
         let entry = self.instructions.upcoming();
         entry.job = job;
+        if let &Access::Words(spread) = stepper.access() {
+            if !self.shared.data.has_sites()
+                && let Some(passes) = self.shared.passes_of_words(stepper.offsets(), spread)
+            {
+                let kind = if job.kind == JobKind::Store { AccessKind::Store } else { AccessKind::Load };
+                entry.first = Part::Shared { kind, passes, rows: (0, 0) };
+                (entry.transactions, entry.flight) = (1, FlightId::NONE);
+                self.await_turn(job.ready);
+                return 1;
+            }
+            entry.origin = origin();
+            return self.accept_words(spread, stepper.offsets());
+        }
         match stepper.access() {
             Access::Lanes(lanes) => {
                 let needs_origin = match lanes.space {
@@ -211,10 +269,42 @@ impl MemoryUnit {
         }
     }
 
+    /// Takes a load of words of global memory side by side, one for each of 32 lanes.
+    #[inline(always)]
+    fn accept_run(&mut self, job: Job, address: u64) -> u32 {
+        let entry = self.instructions.upcoming();
+        entry.job = job;
+        let is_line = self.is_plain && address.is_multiple_of(LINE_BYTES);
+        if !is_line || job.global_op(self.caches_global) != Op::Load {
+            return self.accept_lines_of_run(address);
+        }
+        (entry.first, entry.transactions, entry.flight) = (Part::Line { address }, 1, FlightId::NONE);
+        self.counters.transactions[0] += 1;
+        self.await_turn(job.ready);
+        1
+    }
+
+    /// The rest of [`MemoryUnit::accept_run`] if it is not a line that may be cached, or techniques act.
+    #[inline(never)]
+    fn accept_lines_of_run(&mut self, address: u64) -> u32 {
+        let (space, spread, kind) = (Space::Global, Spread::Consecutive, AccessKind::Load);
+        let lanes = Lanes { space, bank: 0, base: address, mask: u32::MAX, bytes: 4, kind, spread };
+        self.accept_others(&lanes, &coalesce::SIDE_BY_SIDE)
+    }
+
+    /// Takes the upcoming instruction, a load or store of a word of shared memory in each of 32 lanes, in general.
+    #[inline(never)]
+    fn accept_words(&mut self, spread: Spread, offsets: &Offsets) -> u32 {
+        let (space, kind) = (Space::Shared, self.instructions.upcoming().job.access_kind());
+        let lanes = Lanes { space, bank: 0, base: 0, mask: u32::MAX, bytes: 4, kind, spread };
+        self.accept_lanes(&lanes, offsets)
+    }
+
     #[inline(never)]
     fn accept_other(&mut self, stepper: &Stepper) -> u32 {
         match stepper.access() {
             Access::Lanes(lanes) => self.accept_lanes(lanes, stepper.offsets()),
+            &Access::Words(spread) => self.accept_words(spread, stepper.offsets()),
             Access::Mixed => self.accept_groups(stepper.groups()),
             &Access::Texture { texels, .. } => self.accept_texture(stepper.lines(), texels),
             Access::None => self.accept_groups(&[]),
@@ -351,6 +441,12 @@ impl MemoryUnit {
         let entry = self.instructions.upcoming();
         entry.flight = flight;
         let ready = entry.job.ready;
+        self.await_turn(ready);
+    }
+
+    /// The upcoming instruction is complete, and has its operands in a cycle.
+    #[inline(always)]
+    fn await_turn(&mut self, ready: u64) {
         if self.instructions.push(ready) {
             self.wake = self.wake.min(self.next_start());
         }
@@ -371,42 +467,94 @@ impl MemoryUnit {
                                                packet: &Packet,
                                                done: &mut Vec<Done>|
          -> () {
-            unit.fill_here(now, packet, packet.client, done);
+            if let Some(only) = unit.fill_here(now, packet, packet.client, done) {
+                done.push(only);
+            }
         });
     }
 
-    /// [`MemoryUnit::fill`] of an answer for this client.
+    /// [`MemoryUnit::fill`] of an answer for this client. Gives the load that is done with it, if that waited for nothing else and no other did; others
+    /// are added to `done`.
     #[inline(always)]
-    pub fn fill_here(&mut self, now: u64, packet: &Packet, client: Client, done: &mut Vec<Done>) {
+    pub fn fill_here(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        client: Client,
+        done: &mut Vec<Done>,
+    ) -> Option<Done> {
+        let only = match Note::line(packet) {
+            Some(register) if client == Client::L1d => self.fill_l1d(now, register, done),
+            Some(register) => {
+                self.fill_line(now, register, client, done);
+                None
+            }
+            None => {
+                self.end_request(now, packet, done);
+                None
+            }
+        };
+        // Any answer: stalls of the network port are attributed up to here, before other requests of the SM take the port.
+        if self.is_blocked {
+            self.wake = now;
+        }
+        only
+    }
+
+    /// An answer that is no line.
+    #[inline(always)]
+    fn end_request(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
         match Note::of(packet) {
-            Note::Fill(register) => self.fill_line(now, register, client, done),
-            Note::Flight(flight) => land(&mut self.flights, &mut self.latencies, flight, now, done),
             Note::Write(warp) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);
                 self.acknowledged |= u64::from(*pending == 0) << (warp & 63);
                 self.unacknowledged = self.unacknowledged.saturating_sub(1);
             }
-            Note::WriteBack => self.l1d.written_back(),
-        }
-        // Any answer: stalls of the network port are attributed up to here, before other requests of the SM take the port.
-        if self.is_blocked {
-            self.wake = now;
+            Note::Flight(flight) => land(&mut self.flights, &mut self.latencies, flight, now, done),
+            Note::WriteBack | Note::Fill(_) => self.l1d.written_back(),
         }
     }
 
-    /// A line has come.
+    /// A line of the L1 data cache has come.
     #[inline(always)]
-    fn fill_line(&mut self, now: u64, register: u32, client: Client, done: &mut Vec<Done>) {
-        if matches!(client, Client::L1d | Client::Instruction) {
+    fn fill_l1d(&mut self, now: u64, register: u32, done: &mut Vec<Done>) -> Option<Done> {
+        if self.l1d.may_write_back() {
             self.expect_requests(now);
         }
+        let (only, at) = self.l1d.fill(now, register);
+        if let Some(Waiter::Alone { token, issued }) = only {
+            return Some(end_alone(&mut self.latencies, (token, issued), at));
+        }
+        match only {
+            Some(Waiter::One(flight)) => return end_one(&mut self.flights, &mut self.latencies, flight, at),
+            Some(_) => {}
+            None => self.end_waiters(at, done),
+        }
+        None
+    }
+
+    /// Those that waited for a line together are done as of cycle `at`.
+    #[inline(never)]
+    fn end_waiters(&mut self, at: u64, done: &mut Vec<Done>) {
+        let (flights, latencies) = (&mut self.flights, &mut self.latencies);
+        for waiter in self.l1d.together.drain(..) {
+            match waiter {
+                Waiter::Alone { token, issued } => done.push(end_alone(latencies, (token, issued), at)),
+                Waiter::One(flight) => land(flights, latencies, flight, at, done),
+                Waiter::Nobody => {}
+            }
+        }
+    }
+
+    /// A line of another cache has come.
+    #[inline(always)]
+    fn fill_line(&mut self, now: u64, register: u32, client: Client, done: &mut Vec<Done>) {
         let (latencies, flights) = (&mut self.latencies, &mut self.flights);
         let land = |flight, at| land(flights, latencies, flight, at, done);
         match client {
-            Client::L1d | Client::Instruction => self.l1d.fill(now, register, land),
-            Client::Constant => self.constant.fill(now, register, land),
             Client::Texture => self.texture.fill(now, register, land),
+            _ => self.constant.fill(now, register, land),
         }
     }
 
@@ -666,7 +814,7 @@ impl MemoryUnit {
         let started = self.started().map(|slot| &self.instructions[slot.entry]);
         let without =
             self.instructions.waiting().chain(started).filter(|entry| entry.flight == FlightId::NONE);
-        self.flights.in_use() + without.count()
+        self.flights.in_use() + without.count() + self.l1d.alone()
     }
 
     /// What it waits for, for reports of deadlocks.

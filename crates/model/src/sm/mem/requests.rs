@@ -35,6 +35,12 @@ impl Note {
         }
     }
 
+    /// The register or slot that waits for the line of an answer, if that brings one.
+    #[inline(always)]
+    pub fn line(packet: &Packet) -> Option<u32> {
+        (packet.tag >> BITS == 0).then_some(packet.tag)
+    }
+
     #[inline(always)]
     pub fn of(packet: &Packet) -> Note {
         let value = packet.tag & ((1 << BITS) - 1);

@@ -52,7 +52,7 @@ impl Passes {
 /// What two rows of 16 words cost, the second so many bytes behind the first, with 32 banks.
 #[inline(always)]
 fn two_rows(behind: u32) -> Passes {
-    let apart = (behind.cast_signed() / 4).unsigned_abs();
+    let apart = (behind.cast_signed() >> 2).unsigned_abs();
     // Rows that overlap are less than 32 words altogether, and others want the same banks unless they fit together.
     let meet = apart >= 16 && apart % 32 != 16;
     Passes::new(1 + u32::from(meet), meet.into(), apart < 16)
@@ -392,16 +392,25 @@ impl Shared {
     /// [`Shared::passes`] of a load or store, if that takes no more than a look. Programs come back with the same patterns over and over.
     #[inline(always)]
     pub fn passes_at_once(&self, offsets: &Offsets, mask: u32, bytes: u32, spread: Spread) -> Option<Passes> {
-        let behind = offsets[16].wrapping_sub(offsets[0]);
-        match spread {
-            Spread::Uniform => Some(Passes::new(1, 0, true)),
-            Spread::Consecutive if self.banks >= 32 => Some(Passes::new(1, 0, false)),
-            Spread::Rows if self.banks == 32 => Some(two_rows(behind)),
-            Spread::Places if self.banks == 32 => Some(two_places(behind)),
-            _ => {
+        match self.passes_of_words(offsets, spread) {
+            Some(passes) => Some(passes),
+            None => {
                 let pattern = &self.patterns[Shared::place(offsets, mask, bytes)];
                 pattern.is_that_of(offsets, mask, bytes).then_some(pattern.passes)
             }
+        }
+    }
+
+    /// [`Shared::passes_at_once`] where that follows from how lanes lie.
+    #[inline(always)]
+    pub fn passes_of_words(&self, offsets: &Offsets, spread: Spread) -> Option<Passes> {
+        let behind = || offsets[16].wrapping_sub(offsets[0]);
+        match spread {
+            Spread::Uniform => Some(Passes::new(1, 0, true)),
+            Spread::Consecutive if self.banks >= 32 => Some(Passes::new(1, 0, false)),
+            Spread::Rows if self.banks == 32 => Some(two_rows(behind())),
+            Spread::Places if self.banks == 32 => Some(two_places(behind())),
+            _ => None,
         }
     }
 

@@ -4,19 +4,23 @@
 use warpwatt_base::counters::Magnitudes;
 use warpwatt_exec::AccessKind;
 
+use super::coalesce::Line;
 use super::flight::{Done, FlightId, Flights};
 use super::job::{Entry, Job, Part, Unit};
+use super::l1d::Op;
 use super::shared::Passes;
 use super::slot::{Cause, NONE, Slot};
-use super::{Answer, MemoryUnit, Requester, SLOTS, land, start};
+use super::{Answer, MemoryUnit, Requester, SLOTS, end_alone, land, start};
 use crate::host::in_two_copies;
 use crate::net::Outbox;
 
 /// Who makes the next transaction of an instruction, which may not have a handle yet.
 #[inline(always)]
 fn requester(entry: &Entry, flights: &Flights) -> Requester {
-    let flight = if entry.flight == FlightId::NONE { flights.upcoming() } else { entry.flight };
-    Requester { flight, warp: entry.job.warp, lanes: entry.job.lanes }
+    let is_alone = entry.flight == FlightId::NONE;
+    let flight = if is_alone { flights.upcoming() } else { entry.flight };
+    let Job { token, issued, warp, lanes, .. } = entry.job;
+    Requester { flight, is_alone, warp, lanes, token, issued }
 }
 
 /// A transaction of an instruction was made.
@@ -35,7 +39,7 @@ fn note(
         (Answer::Later, FlightId::NONE) => {
             start(flights, entry);
         }
-        (Answer::Later, _) => {}
+        (Answer::Later | Answer::WithLine, _) => {}
     }
 }
 
@@ -131,6 +135,7 @@ impl MemoryUnit {
             false => &mut self.instructions[place],
         };
         let (op, end) = match entry.first {
+            Part::Line { address } if is_new => return self.load_line(now, address, done),
             Part::Global { op, end } if entry.others.is_empty() => (op, end),
             Part::Shared { kind, passes, .. }
                 if is_new && kind != AccessKind::Atomic && entry.flight == FlightId::NONE =>
@@ -167,13 +172,36 @@ impl MemoryUnit {
         self.slots[0].until = now + 1;
     }
 
+    /// The first instruction of the queue, which loads a line of global memory, makes its only transaction, for which the only slot is free.
+    #[inline(always)]
+    fn load_line(&mut self, now: u64, address: u64, done: &mut Vec<Done>) {
+        let Job { token, issued, warp, lanes, .. } = self.instructions.front().job;
+        let requester = Requester { flight: FlightId::NONE, is_alone: true, warp, lanes, token, issued };
+        match self.l1d.access_plainly(now, Op::Load, &Line::whole(address), requester) {
+            Ok(Answer::At(at)) => done.push(end_alone(&mut self.latencies, (token, issued), at)),
+            Ok(Answer::Later | Answer::WithLine) => {}
+            Err(cause) => return self.block(now, 0, cause),
+        }
+        self.counters.busy += 1;
+        self.counters.instructions += 1;
+        self.leave_slot(now + 1);
+    }
+
+    /// The first instruction of the queue takes the only slot.
+    #[inline(always)]
+    fn take_slot(&mut self, now: u64) {
+        self.counters.instructions += 1;
+        let place = self.instructions.pop();
+        self.instructions[place].unpack();
+        self.slots[0] = Slot::new(place, now);
+    }
+
     /// The transaction with the line of this number has to wait, of the instruction in the only slot or, if that is free, of the first of the queue.
     #[cold]
     #[inline(never)]
     fn block(&mut self, now: u64, line: u32, cause: Cause) {
         if self.slots[0].entry == NONE {
-            self.counters.instructions += 1;
-            self.slots[0] = Slot::new(self.instructions.pop(), now);
+            self.take_slot(now);
         }
         self.note_blocked(cause, 1);
         let slot = Slot { line, until: now + 1, blocked: Some(cause), ..self.slots[0] };
@@ -196,7 +224,9 @@ impl MemoryUnit {
     /// Offers the next request of the L1 data cache to the network, where no other cache has one, and no slot is blocked.
     #[inline(always)]
     fn send_line(&mut self, now: u64, outbox: &mut Outbox) {
-        self.l1d.counters.network += now.saturating_sub(self.accounted);
+        if self.accounted < now {
+            self.l1d.counters.network += now - self.accounted;
+        }
         outbox.stalled(self.port_accounted.min(now), now);
         if !self.l1d.send(now, outbox) {
             self.l1d.counters.network += 1;
@@ -245,8 +275,7 @@ impl MemoryUnit {
                 self.wake = start;
                 return;
             }
-            self.counters.instructions += 1;
-            self.slots[0] = Slot::new(self.instructions.pop(), now);
+            self.take_slot(now);
         }
         self.go_on_alone(now, done);
     }
@@ -400,7 +429,8 @@ impl MemoryUnit {
         let (latencies, flights) = (&mut self.latencies, &mut self.flights);
         let line = || &entry.lines[slot.line as usize];
         let (answer, end) = match current {
-            Part::Nothing | Part::Global { .. } => (Ok(Answer::At(now)), None),
+            // Lines are unpacked by now.
+            Part::Nothing | Part::Global { .. } | Part::Line { .. } => (Ok(Answer::At(now)), None),
             Part::Shared { kind, passes, rows } => {
                 slot.until = now + u64::from(passes.cycles);
                 let base = entry.origin.shared_row;

@@ -134,6 +134,10 @@ fn hand(unit: &mut MemoryUnit, job: Job, handed: &Handed) {
     (entry.job, entry.origin) = (job, Origin { local_base, shared_row, kernel: 1 });
     let transactions = match handed {
         Handed::Groups(groups) => match groups.as_slice() {
+            // Half of the loads of words side by side go the way that is for them.
+            [group] if is_run(&job, group) && job.token % 2 == 1 => {
+                unit.accept_run(job, group.lanes.base + u64::from(group.offsets[0]))
+            }
             [group] => unit.accept_lanes(&group.lanes, &group.offsets),
             groups => unit.accept_groups(groups),
         },
@@ -144,6 +148,11 @@ fn hand(unit: &mut MemoryUnit, job: Job, handed: &Handed) {
         Handed::Lines(lines, _) => lines.is_empty(),
     };
     assert_eq!(transactions == 0, nothing);
+}
+
+fn is_run(job: &Job, group: &AccessGroup) -> bool {
+    let Lanes { space, spread, .. } = group.lanes;
+    space == Space::Global && spread == Spread::Consecutive && job.kind == JobKind::Load
 }
 
 fn job(token: u32, kind: JobKind) -> Job {

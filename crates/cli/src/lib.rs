@@ -55,6 +55,7 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Cli, String> {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    heap::prepare();
     ExitCode::from(run_words(std::env::args_os()))
 }
 

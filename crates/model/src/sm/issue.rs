@@ -303,7 +303,9 @@ impl Sm {
                                                   slot: Slot,
                                                   pc: u32,
                                                   next: Option<&Next>|
-         -> bool { sm.issue_other::<true>(epoch, slot, pc, next) })
+         -> bool {
+            sm.issue_other::<true>(epoch, slot, pc, next)
+        })
     }
 
     /// Whether the constant operands of a warp's next instruction are there. If not, it waits.

@@ -352,9 +352,7 @@ impl Engine {
         for word in 1..timing.dst_words {
             self.expected[index(slot, timing.dst + word)] = (lanes.mask, lanes.all & !lanes.mask);
         }
-        if joins
-            && let Some(virtualization::Parameters { joins: true }) = &self.virtualization
-        {
+        if joins && let Some(virtualization::Parameters { joins: true }) = &self.virtualization {
             self.advance(now);
             let placed = self.allocator.placed(slot);
             let dead = std::array::from_fn(|word| placed[word] & !timing.live[word]);
@@ -477,14 +475,18 @@ impl Engine {
         }
     }
 
+    /// Writes all registers of a result, and stores the values in the shadow.
+    #[cold]
+    #[inline(never)]
+    fn write_and_store_all(&mut self, result: &Coming, mut port: ResultPort) -> u64 {
+        port.write_from(result, 0, |written, access, port| self.write_and_store(written, access, port))
+    }
+
     /// Writes all registers of a result but the first.
     #[inline(never)]
     fn write_rest(&mut self, result: &Coming, port: ResultPort) -> u64 {
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                               result: &Coming,
-                                               port: ResultPort|
-         -> u64 {
+        in_two_copies!(site.bit_instructions, |site: &mut Engine, result: &Coming, port: ResultPort| -> u64 {
             let mut port = port;
             port.write_from(result, 1, |written, access, port| site.write_to_place(written, access, port))
         })
@@ -640,17 +642,12 @@ impl RegisterFileSite for Engine {
         self.write_to_place(written, access, port);
     }
 
-    fn write_all(&mut self, result: &Coming, mut port: ResultPort) -> u64 {
+    fn write_all(&mut self, result: &Coming, port: ResultPort) -> u64 {
         if self.shadow.is_some() {
-            return port.write_from(result, 0, |written, access, port| {
-                self.write_and_store(written, access, port);
-            });
+            return self.write_and_store_all(result, port);
         }
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                               result: &Coming,
-                                               port: ResultPort|
-         -> u64 {
+        in_two_copies!(site.bit_instructions, |site: &mut Engine, result: &Coming, port: ResultPort| -> u64 {
             let mut port = port;
             // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
             let done = port
@@ -704,7 +701,8 @@ impl RegisterFileSite for Engine {
             elsewhere: self.allocator.places.elsewhere,
             ..self.counters.clone()
         };
-        self.occupancy.count(self.deaths.now(), self.allocator.used(), &mut counters);
+        debug_assert_eq!(self.occupancy.taken(), self.allocator.used());
+        self.occupancy.count(self.deaths.now(), &mut counters);
         Box::new(counters)
     }
 

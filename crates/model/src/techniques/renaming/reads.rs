@@ -359,13 +359,7 @@ impl Engine {
 
     /// Finds operands that come with one access, each with the first that it can. Counts those that do, and those that would in one entry.
     #[inline(never)]
-    fn find_together(
-        &mut self,
-        slot: usize,
-        registers: &[u8],
-        words: SourceWords,
-        narrow: u32,
-    ) -> Together {
+    fn find_together(&mut self, slot: usize, registers: &[u8], words: SourceWords, narrow: u32) -> Together {
         let sources = Sources { registers, narrow, words };
         let allocator = &self.allocator;
         // Whether two fit into one entry, and two of which neither is the upper half of a 64-bit value; the same for those that come with one access.

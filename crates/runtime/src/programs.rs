@@ -24,9 +24,12 @@ impl PartialEq for Origin {
     }
 }
 
+/// What was compiled so far.
+type Compiled = Vec<(Origin, Arc<Program>)>;
+
 /// Compiled kernels that devices share. By default nothing is kept.
 #[derive(Clone, Debug, Default)]
-pub struct Programs(Option<Arc<Mutex<Vec<(Origin, Arc<Program>)>>>>);
+pub struct Programs(Option<Arc<Mutex<Compiled>>>);
 
 impl Programs {
     /// Keeps what is compiled, for all clones of this.

@@ -228,7 +228,7 @@ impl Engine {
             if narrow & narrow.wrapping_sub(1) != 0 {
                 let together = self.find_together(slot, &sources, words, narrow);
                 if together != Together::NONE {
-                    return self.read_together(now, slot, &sources, words.upper, together, dying, port);
+                    return self.read_together(now, slot, &sources, together, (dying, words.upper), port);
                 }
             }
         }
@@ -305,7 +305,7 @@ impl Engine {
         if narrow & narrow.wrapping_sub(1) != 0 {
             let together = self.find_together(slot, sources, words, narrow);
             if together != Together::NONE {
-                return self.read_together(now, slot, sources, words.upper, together, dying, port);
+                return self.read_together(now, slot, sources, together, (dying, words.upper), port);
             }
         }
         let mut reads = Reads::new(now);
@@ -320,16 +320,15 @@ impl Engine {
         port.finish(reads, sources.len() as u64)
     }
 
-    /// Reads sources of which some come with one access.
+    /// Reads sources of which some come with one access. Given are those that are released when they are read, and upper halves of 64-bit values, a bit each.
     #[inline(never)]
     fn read_together(
         &mut self,
         now: u64,
         slot: usize,
         sources: &[u8],
-        upper: u16,
         together: Together,
-        dying: u16,
+        (dying, upper): (u16, u16),
         port: &mut OperandPort,
     ) -> u64 {
         let mut reads = Reads::new(now);

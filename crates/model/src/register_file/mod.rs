@@ -79,12 +79,13 @@ pub struct RegisterFile {
 impl RegisterFile {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> RegisterFile {
         let rf = &config.rf;
+        let map = Map::new(config);
         let unit_buses = (1 << rf.write_back) - 1;
         let memory_buses = ((1 << rf.write_back_memory) - 1) << rf.write_back;
         let sites: Vec<Hung<dyn RegisterFileSite>> =
             techniques.hang(config, sm, |sites, build| sites.register_file.map(|at| at(build)));
         RegisterFile {
-            map: Map::new(config),
+            map: map.clone(),
             calendars: Calendars::default(),
             write_ports: if rf.shared_port { WritePorts::OfReads } else { WritePorts::Own },
             unit_buses,
@@ -98,7 +99,7 @@ impl RegisterFile {
                     ports: u64::from(rf.collector_ports),
                     sub_banks: u64::from(rf.sub_banks),
                 },
-                map: Map::new(config),
+                map,
                 board: if rf.shared_port { READS } else { WRITES },
                 buses: [unit_buses, memory_buses],
             },

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warpwatt_codecs::huffman::SymbolBits;
 use warpwatt_config::Config;
 use warpwatt_runtime::{
-    Collected, Device, Profile, SymbolProfile, Techniques, Traffic, WantedCounts, WantedProfile,
+    Collected, Device, Options, Profile, Programs, SymbolProfile, Techniques, Traffic, WantedCounts,
+    WantedProfile,
 };
 
 use crate::args::Execution;
@@ -96,6 +97,8 @@ pub struct Symbols {
     profile: Arc<SymbolProfile>,
     /// The best ratio of any code for 16-bit symbols in the lines that moved, if it was wanted.
     pub bound: Option<f64>,
+    /// Kernels of the job, as that run compiled them.
+    pub programs: Programs,
 }
 
 /// Symbols of jobs that have been run, for other runs of the same.
@@ -132,15 +135,20 @@ impl Known {
         if let Some(symbols) = &*place {
             return Ok(symbols.clone());
         }
+        let programs = Programs::kept();
         let symbols = match wanted.collected {
             Collected::LoadsStores if !self.bound => {
-                let profile = Arc::new(count_words(job, config, flag, whole)?);
-                Symbols { profile, bound: None }
+                let profile = Arc::new(count_words(job, config, flag, whole, programs.clone())?);
+                Symbols { profile, bound: None, programs }
             }
-            _ => collect(job, config, flag, |traffic| Symbols {
-                profile: Arc::new(traffic.profile(wanted.collected)),
-                bound: self.bound.then(|| traffic.bound(SymbolBits::Sixteen)).flatten(),
-            })?,
+            _ => {
+                let mut device = functional(&Execution::default(), config, flag, programs.clone())?;
+                collect_on(&mut device, job, config, |traffic| Symbols {
+                    profile: Arc::new(traffic.profile(wanted.collected)),
+                    bound: self.bound.then(|| traffic.bound(SymbolBits::Sixteen)).flatten(),
+                    programs,
+                })?
+            }
         };
         Ok(place.insert(Arc::new(symbols)).clone())
     }
@@ -197,9 +205,18 @@ pub fn collect<R>(
     flag: &Arc<AtomicBool>,
     look: impl FnOnce(&Traffic) -> R,
 ) -> Result<R, Failure> {
-    let mut device = functional(&Execution::default(), config, flag)?;
+    let mut device = functional(&Execution::default(), config, flag, Programs::default())?;
+    collect_on(&mut device, job, config, look)
+}
+
+fn collect_on<R>(
+    device: &mut Device,
+    job: &Job,
+    config: &Config,
+    look: impl FnOnce(&Traffic) -> R,
+) -> Result<R, Failure> {
     let log = device.note_traffic(config, &job.name());
-    job.run(&mut device)?;
+    job.run(device)?;
     Ok(device.with_traffic(&log, look))
 }
 
@@ -209,8 +226,9 @@ fn count_words(
     config: &Config,
     flag: &Arc<AtomicBool>,
     whole: bool,
+    programs: Programs,
 ) -> Result<SymbolProfile, Failure> {
-    let mut device = functional(&Execution::default(), config, flag)?;
+    let mut device = functional(&Execution::default(), config, flag, programs)?;
     let log = device.count_words(whole);
     job.run(&mut device)?;
     Ok(log.profile(&job.name()))
@@ -225,14 +243,19 @@ fn count(
 ) -> Result<Profile, Failure> {
     let Execution { max_registers, no_predication, .. } = *execution;
     let execution = Execution { max_registers, no_predication, ..Execution::default() };
-    let mut device = functional(&execution, config, flag)?;
+    let mut device = functional(&execution, config, flag, Programs::default())?;
     device.count_instructions(&job.name());
     job.run(&mut device)?;
     Ok(device.counted_instructions().cloned().unwrap_or_default())
 }
 
-fn functional(execution: &Execution, config: &Config, flag: &Arc<AtomicBool>) -> Result<Device, Failure> {
-    let mut options = options(execution, None, flag.clone());
+fn functional(
+    execution: &Execution,
+    config: &Config,
+    flag: &Arc<AtomicBool>,
+    programs: Programs,
+) -> Result<Device, Failure> {
+    let mut options = Options { programs, ..options(execution, None, flag.clone()) };
     options.limit_to(config);
     let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
     Device::with(options, Box::new(watcher)).map_err(|error| Failure::device(&error, false))

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_energy::DEFAULT;
 use warpwatt_results::{Copied, Diagnostic, Gpu, Inputs, RunRecord, Severity, SourceTexts, Status};
-use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Observer, Options, Profile, Selection, Timed};
+use warpwatt_runtime::{
+    Class, Device, Error, Mode, Notice, Observer, Options, Profile, Programs, Selection, Timed,
+};
 use warpwatt_workloads::Size;
 
 use crate::args::{Execution, GpuArgs, RunArgs, Timing};
@@ -112,6 +114,8 @@ pub struct Target {
     pub technology: Chosen,
     /// The table of energy is printed.
     pub energy: bool,
+    /// Kernels that a run for a profile has compiled.
+    pub programs: Programs,
 }
 
 impl Target {
@@ -153,7 +157,8 @@ impl Target {
         let Machine { name, config, techniques } = machine;
         let technology = energy::choose(technology, &config, &techniques)?;
         let timed = Timed { threads, techniques, ..Timed::new(config) };
-        Ok(Target { name, timed, selection: Selection::default(), technology, energy: false })
+        let (selection, programs) = (Selection::default(), Programs::default());
+        Ok(Target { name, timed, selection, technology, energy: false, programs })
     }
 
     /// Gives techniques what they need to know of the job beforehand.
@@ -166,7 +171,9 @@ impl Target {
     ) -> Result<(), Failure> {
         let Timed { config, techniques, .. } = &mut self.timed;
         let known = profile::Known::new(false);
-        profile::provide(&known, job, execution, config, techniques, flag, Some(console)).map(drop)
+        let symbols = profile::provide(&known, job, execution, config, techniques, flag, Some(console))?;
+        self.programs = symbols.map(|symbols| symbols.programs.clone()).unwrap_or_default();
+        Ok(())
     }
 }
 
@@ -213,6 +220,7 @@ pub fn options(execution: &Execution, target: Option<&Target>, interrupt: Arc<At
     let mut options = Options {
         mode: target.map_or(Mode::Functional, |target| Mode::Timed(Box::new(target.timed.clone()))),
         selection: target.map(|target| target.selection.clone()).unwrap_or_default(),
+        programs: target.map(|target| target.programs.clone()).unwrap_or_default(),
         max_registers: execution.max_registers,
         predicate: !execution.no_predication,
         checks: execution.checks(),

@@ -12,7 +12,7 @@ use warpwatt_base::Span;
 use warpwatt_compiler::Compiled;
 use warpwatt_compiler::front::{self, ModuleLayout, ModuleVar, Reloc};
 use warpwatt_exec::Image;
-use warpwatt_isa::{Ty, window};
+use warpwatt_isa::{Program, Ty, window};
 use warpwatt_memory::DeviceMemory;
 use warpwatt_ptx::ast::{self, Item};
 use warpwatt_ptx::{Diagnostic, Severity};
@@ -21,6 +21,7 @@ use crate::demangle::demangle;
 use crate::device::{Variable, hint};
 use crate::error::{Error, Refusal};
 use crate::options::{Mode, Options};
+use crate::programs::Origin;
 use crate::sources::Text;
 use crate::types::DevicePtr;
 
@@ -238,27 +239,39 @@ impl Module {
         if let Some(built) = builds.iter().find(|built| built.most == most) {
             return Ok(built.image.clone());
         }
-        let compiled = match most {
-            Some(_) => self.compile(kernel, &Options { max_registers: most, ..options.clone() }, false)?,
-            None => self.compile(kernel, options, false)?,
-        };
+        let compiled = self.program(kernel, options, most)?;
         let misfit = match &options.mode {
             Mode::Timed(timed) => {
-                timed.techniques.profile.as_ref().and_then(|profile| profile.misfit(&compiled.program))
+                timed.techniques.profile.as_ref().and_then(|profile| profile.misfit(&compiled))
             }
             Mode::Functional => None,
         };
         let program = match &options.mode {
-            Mode::Timed(timed) => timed.techniques.rewrite(&compiled.program).unwrap_or(compiled.program),
-            Mode::Functional => compiled.program,
+            Mode::Timed(timed) => timed.techniques.rewrite(&compiled).map_or(compiled, Arc::new),
+            Mode::Functional => compiled,
         };
-        let image = Image::new(Arc::new(program), options.level)
+        let image = Image::new(program, options.level)
             .map_err(|error| Error::Internal(format!("`{kernel}` cannot be decoded: {error}")))?;
         let image = Arc::new(image);
         let new = || Kernel { demangled: demangle(kernel), builds: Vec::new(), noted: false };
         let known = self.kernels.entry(kernel.to_owned()).or_insert_with(new);
         known.builds.push(Built { most, image: image.clone(), misfit });
         Ok(image)
+    }
+
+    /// A kernel as it is compiled for that, which another device may have done.
+    fn program(&self, kernel: &str, options: &Options, most: Option<u32>) -> Result<Arc<Program>, Error> {
+        let settings = match most {
+            Some(_) => self.settings(&Options { max_registers: most, ..options.clone() }, false),
+            None => self.settings(options, false),
+        };
+        let origin = || Origin {
+            module: self.name().to_owned(),
+            text: self.text.shared(),
+            kernel: kernel.to_owned(),
+            settings: (settings.max_registers, settings.verify, settings.predicate),
+        };
+        options.programs.program(origin, || Ok(self.compile_with(kernel, &settings)?.program))
     }
 
     /// Refuses a build of a kernel that techniques were given the counts of other code for.
@@ -327,19 +340,27 @@ impl Module {
     }
 
     pub fn compile(&self, kernel: &str, options: &Options, keep_stages: bool) -> Result<Compiled, Error> {
-        self.check_kernel(kernel)?;
-        let broken = self.errors_of(kernel);
-        if !broken.is_empty() {
-            return Err(self.refusal(Some(kernel), broken));
-        }
-        let settings = warpwatt_compiler::Options {
+        self.compile_with(kernel, &self.settings(options, keep_stages))
+    }
+
+    /// What the compiler is asked for.
+    fn settings(&self, options: &Options, keep_stages: bool) -> warpwatt_compiler::Options {
+        warpwatt_compiler::Options {
             max_registers: self.wanted_registers(options).min(options.sm.thread_registers),
             keep_stages,
             verify: options.verify,
             predicate: options.predicate,
             ..Default::default()
-        };
-        warpwatt_compiler::compile(&self.tree, &self.layout, kernel, &settings)
+        }
+    }
+
+    fn compile_with(&self, kernel: &str, settings: &warpwatt_compiler::Options) -> Result<Compiled, Error> {
+        self.check_kernel(kernel)?;
+        let broken = self.errors_of(kernel);
+        if !broken.is_empty() {
+            return Err(self.refusal(Some(kernel), broken));
+        }
+        warpwatt_compiler::compile(&self.tree, &self.layout, kernel, settings)
             .map_err(|problems| self.refusal(Some(kernel), problems))
     }
 

@@ -10,6 +10,7 @@ use warpwatt_exec::lanes::Level;
 use warpwatt_exec::{CheckOptions, SmLimits, Watchdog};
 use warpwatt_model::{Progress, Techniques};
 
+use crate::programs::Programs;
 use crate::record::LaunchRecord;
 
 #[derive(Clone)]
@@ -43,6 +44,8 @@ pub struct Options {
     pub level: Level,
     /// Prove every register allocation before it is used.
     pub verify: bool,
+    /// Kernels that other devices have compiled for the same job.
+    pub programs: Programs,
 }
 
 impl Options {
@@ -72,6 +75,7 @@ impl Default for Options {
             stop_before_launch: None,
             level: Level::detect(),
             verify: cfg!(debug_assertions),
+            programs: Programs::default(),
         }
     }
 }

@@ -68,6 +68,7 @@ fn attempt(
                 Exit::Interrupted => Missing::Interrupted,
                 _ => Missing::Failed(failure.message),
             })?;
+        options.programs = symbols.as_ref().map(|symbols| symbols.programs.clone()).unwrap_or_default();
         codes = about_codes(symbols.and_then(|symbols| symbols.bound), techniques);
     }
     let level = options.level;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::code::Code;
-use super::look_up::{Hashed, LookUp, admitted, unpacked};
+use super::look_up::{Hashed, LookUp, Written, admitted};
 use super::pairs::Pair;
 use super::{Codeword, Frequencies, SymbolBits, limited_lengths};
 use crate::block::{BlockCodec, Encoded, Garbled, LARGEST, Reader, Writer, words, words_mut};
@@ -114,13 +114,12 @@ impl Huffman {
         Some(pointers)
     }
 
-    /// [`Huffman::write`] for symbols of 16 bits, most of which are frequent in some programs and escaped in others: if the escape prefix fits before a
-    /// symbol, without a branch.
+    /// [`Huffman::write`] for symbols of 16 bits, most of which are frequent in some programs and escaped in others: what is written has at most 32 bits if the
+    /// escape prefix fits before a symbol.
     #[inline(always)]
     fn write_short<const FITS: bool>(
         &self,
-        words: &[u32; 1 << 16],
-        escape: Codeword,
+        words: &[Written; 1 << 16],
         block: &[u8],
         to: &mut Writer,
     ) -> Option<[u32; 7]> {
@@ -135,19 +134,13 @@ impl Huffman {
                 pointers[part - 1] = byte as u32;
             }
             for &symbol in &symbols[self.part(part, block.len() / 4, 2)] {
-                let symbol = u16::from_le_bytes(symbol);
-                let packed = words[usize::from(symbol)];
-                let Codeword { bits, length } = unpacked(packed);
-                if FITS {
-                    let escaped = packed == 0;
-                    let behind_escape = escape.bits << 16 | u32::from(symbol);
-                    let bits = std::hint::select_unpredictable(escaped, behind_escape, bits);
-                    to.put(bits, std::hint::select_unpredictable(escaped, escape.length + 16, length));
-                } else if packed != 0 {
-                    to.put(bits, length);
+                let written = words[usize::from(u16::from_le_bytes(symbol))];
+                let (bits, length) = (written.bits(), written.length());
+                if FITS || length <= 32 {
+                    to.put(bits as u32, length);
                 } else {
-                    to.put(escape.bits, escape.length);
-                    to.put(symbol.into(), 16);
+                    to.put((bits >> 16) as u32, length - 16);
+                    to.put(bits as u32 & 0xffff, 16);
                 }
             }
         }
@@ -199,8 +192,8 @@ impl Tree {
         counts.push(frequencies.total() - counts.iter().sum::<u64>());
         let code = Code::new(&limited_lengths(&counts, frequencies.width().longest()));
         let entries = values.iter().enumerate().map(|(place, &value)| (value, code.word(place as u32)));
-        let look_up = LookUp::new(frequencies.width() == SymbolBits::Sixteen, entries);
         let escape = code.word(values.len() as u32);
+        let look_up = LookUp::new(frequencies.width() == SymbolBits::Sixteen, escape, entries);
         Tree::Frequent { code, look_up, values, escape }
     }
 }
@@ -252,9 +245,9 @@ impl BlockCodec for Huffman {
             (_, Tree::Frequent { look_up: LookUp::Direct(words), escape, .. }) => {
                 // Mostly the prefix is so short that it is written with its symbol.
                 if escape.length <= 16 {
-                    self.write_short::<true>(words, *escape, block, &mut to)
+                    self.write_short::<true>(words, block, &mut to)
                 } else {
-                    self.write_short::<false>(words, *escape, block, &mut to)
+                    self.write_short::<false>(words, block, &mut to)
                 }
             }
             (_, Tree::Frequent { look_up: LookUp::Hashed(look_up), escape, .. }) => {

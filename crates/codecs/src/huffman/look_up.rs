@@ -84,21 +84,26 @@ const SHORT: usize = 1 << 16;
 /// The codewords of some values.
 #[derive(Clone, Debug)]
 pub enum LookUp {
-    /// By value of 16 bits: its codeword above five bits of its length; 0 if it has none.
-    Direct(Box<[u32; SHORT]>),
+    /// By value of 16 bits: what is written for it.
+    Direct(Box<[Written; SHORT]>),
     Hashed(Hashed),
 }
 
 impl LookUp {
-    /// Of values of 16 or of 32 bits.
-    pub fn new(is_short: bool, entries: impl ExactSizeIterator<Item = (u32, Codeword)>) -> LookUp {
+    /// Of values of 16 or of 32 bits, given the prefix of those without a codeword.
+    pub fn new(
+        is_short: bool,
+        escape: Codeword,
+        entries: impl ExactSizeIterator<Item = (u32, Codeword)>,
+    ) -> LookUp {
         if !is_short {
             return LookUp::Hashed(Hashed::new(entries));
         }
-        let mut words: Box<[u32; SHORT]> =
-            vec![0; SHORT].try_into().unwrap_or_else(|_| unreachable!("the length fits"));
+        let escaped: Vec<Written> = (0..SHORT as u64).map(|value| Written::escaped(escape, value)).collect();
+        let mut words: Box<[Written; SHORT]> =
+            escaped.try_into().unwrap_or_else(|_| unreachable!("the length fits"));
         for (value, word) in entries {
-            words[value as usize % SHORT] = word.bits << 5 | word.length;
+            words[value as usize % SHORT] = Written::of(word);
         }
         LookUp::Direct(words)
     }
@@ -107,16 +112,47 @@ impl LookUp {
     #[inline(always)]
     pub fn word(&self, value: u32) -> Codeword {
         match self {
-            LookUp::Direct(words) => unpacked(words[value as usize % SHORT]),
+            LookUp::Direct(words) => words[value as usize % SHORT].word(),
             LookUp::Hashed(hashed) => hashed.word(value),
         }
     }
 }
 
-/// A codeword as the direct table has it.
-#[inline(always)]
-pub fn unpacked(packed: u32) -> Codeword {
-    Codeword { bits: packed >> 5, length: packed & 31 }
+/// What is written for a value: its codeword, or itself behind the escape prefix, above a byte with the length and a mark of what is escaped.
+#[derive(Clone, Copy, Debug)]
+pub struct Written(u64);
+
+impl Written {
+    const ESCAPED: u64 = 1 << 7;
+
+    fn of(word: Codeword) -> Written {
+        Written(u64::from(word.bits) << 8 | u64::from(word.length))
+    }
+
+    #[inline(always)]
+    fn escaped(escape: Codeword, value: u64) -> Written {
+        let bits = u64::from(escape.bits) << 16 | value;
+        Written(bits << 8 | Written::ESCAPED | u64::from(escape.length + 16))
+    }
+
+    #[inline(always)]
+    pub fn bits(self) -> u64 {
+        self.0 >> 8
+    }
+
+    #[inline(always)]
+    pub fn length(self) -> u32 {
+        self.0 as u32 & 63
+    }
+
+    /// The codeword of the value, of no length if it has none.
+    #[inline(always)]
+    fn word(self) -> Codeword {
+        match self.0 & Written::ESCAPED {
+            0 => Codeword { bits: self.bits() as u32, length: self.length() },
+            _ => Codeword::default(),
+        }
+    }
 }
 
 /// Codewords that are found by a hash.

@@ -206,6 +206,13 @@ impl Allocator {
             places: Places::default(),
         };
         for slot in 0..slots {
+            let row = slot * REGISTERS;
+            if slot >= banks {
+                // The homes of slots repeat after as many as there are banks.
+                let same = row - banks * REGISTERS;
+                allocator.table.copy_within(same..same + REGISTERS, row);
+                continue;
+            }
             for register in 0..=u8::MAX {
                 let home = allocator.home(slot, register);
                 let entry = &mut allocator.table[index(slot, register)];
@@ -366,7 +373,7 @@ impl Allocator {
             self.set(at, home, place, WHOLE, if apart == 0 { side } else { Side::Any });
             return Some(true);
         }
-        self.find_with_partner(at, home, width)
+        self.find_with_partner_here(at, home, width)
     }
 
     /// A register is written in the place that it has.
@@ -457,9 +464,15 @@ impl Allocator {
         }
     }
 
-    /// Next to its partner; if that has no place yet, where there will be room for it; wherever there is room otherwise.
+    /// [`Allocator::find_with_partner_here`] for those who do it rarely.
     #[inline(never)]
     fn find_with_partner(&mut self, at: usize, home: u8, width: u8) -> Option<bool> {
+        self.find_with_partner_here(at, home, width)
+    }
+
+    /// Next to its partner; if that has no place yet, where there will be room for it; wherever there is room otherwise.
+    #[inline(always)]
+    fn find_with_partner_here(&mut self, at: usize, home: u8, width: u8) -> Option<bool> {
         let Register { apart, side, .. } = self.table[at];
         let other = at ^ usize::from(apart);
         if other == at {

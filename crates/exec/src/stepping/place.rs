@@ -457,6 +457,16 @@ impl WarpPlace {
         }
     }
 
+    /// Whether registers of the warp were written after their instruction was stepped, as [`Resident::take_late`] tells.
+    ///
+    /// # Safety
+    /// The place must be valid, and the warp not borrowed.
+    #[inline(always)]
+    pub unsafe fn has_late(&self) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { (*self.warp).late != [0; 4] }
+    }
+
     /// The registers of the warp that the program names.
     ///
     /// # Safety

@@ -8,6 +8,7 @@ mod per_sm;
 mod threads;
 mod watchdog;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use warpwatt_config::{Config, Topology};
@@ -66,10 +67,11 @@ impl Gpu {
     /// A GPU with some techniques. Both must have been found possible ([`Techniques::validate`]).
     pub fn new(config: &Config, techniques: &Techniques) -> Gpu {
         let (sms, partitions) = (config.gpu.sms as usize, config.gpu.partitions as usize);
+        let moves = OnceCell::new();
         Gpu {
             config: config.clone(),
             techniques: techniques.clone(),
-            sms: (0..sms).map(|id| Sm::new(config, techniques, id as u32)).collect(),
+            sms: (0..sms).map(|id| Sm::new(config, techniques, id as u32, &moves)).collect(),
             partitions: (0..partitions).map(|id| Partition::new(config, techniques, id)).collect(),
             requests_out: (0..sms).map(|_| Outbox::new(config, partitions)).collect(),
             requests_in: (0..partitions).map(|_| Inbox::new(config, sms)).collect(),

@@ -36,6 +36,7 @@ pub use map::{BankEntry, Map};
 pub use operands::{OperandPort, Reads};
 pub use plan::{NONE, ReadAccess, ReadPlan};
 pub use results::ResultPort;
+use results::ResultPorts;
 pub use site::{
     Before, Coming, Looks, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
 };
@@ -60,15 +61,14 @@ enum WritePorts {
 pub struct RegisterFile {
     map: Map,
     pub calendars: Calendars,
-    columns: Columns,
     /// The calendar of the ports that results go through.
     write_ports: WritePorts,
     /// Result buses.
     unit_buses: u64,
     memory_buses: u64,
     collectors: Collectors,
-    collector_ports: u64,
-    sub_banks: u64,
+    /// The ports of the banks as techniques use them.
+    ports: ResultPorts,
     plan: ReadPlan,
     /// The techniques that act here.
     pub sites: Vec<Hung<dyn RegisterFileSite>>,
@@ -76,42 +76,55 @@ pub struct RegisterFile {
     /// There is one, which reads operands without a plan.
     reads_alone: bool,
     counters: RegisterCounters,
-    /// Activations of sub-banks that techniques saved, of reads and of writes.
-    spared: [u64; 2],
 }
 
 impl RegisterFile {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> RegisterFile {
         let rf = &config.rf;
+        let map = Map::new(config);
         let unit_buses = (1 << rf.write_back) - 1;
+        let memory_buses = ((1 << rf.write_back_memory) - 1) << rf.write_back;
         let sites: Vec<Hung<dyn RegisterFileSite>> =
             techniques.hang(config, sm, |sites, build| sites.register_file.map(|at| at(build)));
         RegisterFile {
-            map: Map::new(config),
+            map: map.clone(),
             calendars: Calendars::of(if rf.shared_port { WRITES } else { WRITES + 1 }),
-            columns: Columns::default(),
             write_ports: if rf.shared_port { WritePorts::OfReads } else { WritePorts::Own },
             unit_buses,
-            memory_buses: ((1 << rf.write_back_memory) - 1) << rf.write_back,
+            memory_buses,
             collectors: Collectors::new(config),
-            collector_ports: u64::from(rf.collector_ports),
-            sub_banks: u64::from(rf.sub_banks),
+            ports: ResultPorts {
+                banks: OperandPort {
+                    columns: Columns::default(),
+                    counters: RegisterCounters::default(),
+                    spared: [0; 2],
+                    ports: u64::from(rf.collector_ports),
+                    sub_banks: u64::from(rf.sub_banks),
+                },
+                map,
+                are_own: !rf.shared_port,
+                buses: [unit_buses, memory_buses],
+            },
             plan: ReadPlan::default(),
             looks_before: sites.iter().map(|hung| hung.site.looks_before()).max().unwrap_or_default(),
             reads_alone: matches!(&sites[..], [only] if only.site.reads_alone()),
             sites,
             counters: RegisterCounters::default(),
-            spared: [0; 2],
         }
     }
 
     /// What was counted. An access of a warp activates all sub-banks of its bank, unless a technique knows better.
     pub fn counters(&self) -> RegisterCounters {
-        let RegisterCounters { reads, writes, .. } = self.counters;
+        let OperandPort { counters: asked, spared, sub_banks, .. } = &self.ports.banks;
+        let (reads, writes) = (self.counters.reads + asked.reads, self.counters.writes + asked.writes);
         RegisterCounters {
-            sub_bank_reads: reads * self.sub_banks - self.spared[0],
-            sub_bank_writes: writes * self.sub_banks - self.spared[1],
-            ..self.counters.clone()
+            reads,
+            writes,
+            sub_bank_reads: reads * sub_banks - spared[0],
+            sub_bank_writes: writes * sub_banks - spared[1],
+            read_conflicts: self.counters.read_conflicts + asked.read_conflicts,
+            write_conflicts: self.counters.write_conflicts + asked.write_conflicts,
+            collecting: self.counters.collecting,
         }
     }
 
@@ -296,7 +309,7 @@ impl RegisterFile {
     /// Any operands without techniques: an access for each source, booked one by one.
     #[inline(always)]
     fn collect_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        let mut booking = Booking::new(now, self.collector_ports);
+        let mut booking = Booking::new(now, self.ports.banks.ports);
         let mut ready = now + 1;
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
         for &register in sources {
@@ -311,20 +324,36 @@ impl RegisterFile {
     /// Operands that techniques may change.
     #[inline(never)]
     fn collect_with_techniques(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        let mut port = OperandPort {
-            columns: &mut self.columns,
-            counters: &mut self.counters,
-            spared: &mut self.spared[0],
-            ports: self.collector_ports,
-            sub_banks: self.sub_banks,
-        };
+        let port = &mut self.ports.banks;
         match &mut self.sites[..] {
-            [only] if self.reads_alone => only.site.read(now, slot, timing, &mut port),
+            [only] if self.reads_alone => only.site.read(now, slot, timing, port),
             sites => {
-                self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
-                port.read_planned(sites, &mut self.plan, now, slot)
+                self.plan.make(&self.map, slot, timing, port.sub_banks as u8);
+                port.read_planned(sites, &mut self.plan, now, slot, timing)
             }
         }
+    }
+
+    /// Tells techniques that an instruction has issued, and books its reads; gives the cycle in which all operands are there.
+    #[inline(always)]
+    pub fn issue(&mut self, now: u64, next: &Next) -> u64 {
+        match &mut self.sites[..] {
+            [only] if self.reads_alone => only.site.issue(now, next, &mut self.ports.banks),
+            _ => self.issue_one_by_one(now, next),
+        }
+    }
+
+    /// [`RegisterFile::issue`] where no technique reads operands without a plan.
+    #[cold]
+    #[inline(never)]
+    fn issue_one_by_one(&mut self, now: u64, next: &Next) -> u64 {
+        self.tell_issued(now, next);
+        self.collect(now, next.slot, next.timing)
+    }
+
+    /// Tells techniques that an instruction has issued.
+    pub fn tell_issued(&mut self, now: u64, next: &Next) {
+        self.sites.iter_mut().for_each(|hung| hung.site.issued(now, next));
     }
 
     /// A collector is in use until its instruction is dispatched.
@@ -451,20 +480,11 @@ impl RegisterFile {
 
     /// Books the way of a result of a register or more into the register file as techniques have it, which are shown the values; gives the cycle in
     /// which all of it is written.
-    #[inline(never)]
+    #[inline(always)]
     pub fn write_back(&mut self, result: &Coming) -> u64 {
-        let mut port = ResultPort {
-            buses: self.buses(result.timing.unit == Unit::Memory),
-            own_ports: self.write_ports == WritePorts::Own,
-            sub_banks: self.sub_banks as u32,
-            map: &self.map,
-            calendars: &mut self.calendars,
-            columns: &mut self.columns,
-            counters: &mut self.counters,
-            spared: &mut self.spared,
-        };
+        let mut port = ResultPort { calendars: &mut self.calendars, ports: &mut self.ports };
         match &mut self.sites[..] {
-            [only] => only.site.write_all(result, &mut port),
+            [only] => only.site.write_all(result, port),
             several => port.write_for(several, result),
         }
     }

@@ -6,14 +6,16 @@ use super::columns::Columns;
 use super::plan::ReadPlan;
 use super::site::RegisterFileSite;
 use super::{READS, RegisterCounters};
+use crate::sm::Timing;
 use crate::techniques::Hung;
 
-/// What reads operands, and counts that.
-pub struct OperandPort<'a> {
-    pub(super) columns: &'a mut Columns,
-    pub(super) counters: &'a mut RegisterCounters,
-    /// Activations of sub-banks that were saved.
-    pub(super) spared: &'a mut u64,
+/// The ports of the banks as techniques use them: what reads operands, and counts that.
+pub struct OperandPort {
+    pub(super) columns: Columns,
+    /// What accesses of operands and results count here.
+    pub(super) counters: RegisterCounters,
+    /// Activations of sub-banks that were saved, of reads and of writes.
+    pub(super) spared: [u64; 2],
     /// Operands that a collector takes in a cycle.
     pub(super) ports: u64,
     /// Sub-banks of a bank.
@@ -60,7 +62,7 @@ impl Reads {
     }
 }
 
-impl OperandPort<'_> {
+impl OperandPort {
     /// Books an access, not earlier than `delay` cycles after the first possible one. Gives its cycle; its data are in the collector in the next one. It is
     /// left to the caller to count accesses and the arrays that they activate.
     #[inline(always)]
@@ -96,7 +98,7 @@ impl OperandPort<'_> {
     /// Accesses did not activate all arrays of their banks, but so many fewer.
     #[inline(always)]
     pub fn spare(&mut self, arrays: u64) {
-        *self.spared += arrays;
+        self.spared[0] += arrays;
     }
 
     /// Counts the accesses for an instruction; gives the cycle in which all data are there.
@@ -115,9 +117,10 @@ impl OperandPort<'_> {
         plan: &mut ReadPlan,
         now: u64,
         slot: usize,
+        timing: &Timing,
     ) -> u64 {
         for hung in sites.iter_mut() {
-            hung.site.plan(now, slot, plan);
+            hung.site.plan(now, slot, timing, plan);
         }
         let mut reads = Reads::new(now);
         for access in plan.accesses_mut() {

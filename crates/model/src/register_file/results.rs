@@ -3,26 +3,27 @@
 
 use warpwatt_base::calendar::HORIZON;
 
-use super::columns::Columns;
 use super::map::Map;
+use super::operands::OperandPort;
 use super::site::{Coming, ReadPort, RegisterFileSite, WriteAccess, Written};
-use super::{BUSES, Calendars, RegisterCounters};
+use super::{BUSES, Calendars};
+use crate::sm::Unit;
 use crate::techniques::Hung;
 
 /// What writes results, and counts that.
 pub struct ResultPort<'a> {
     pub(super) calendars: &'a mut Calendars,
-    pub(super) columns: &'a mut Columns,
-    pub(super) counters: &'a mut RegisterCounters,
-    /// Activations of sub-banks that were saved, of reads and of writes.
-    pub(super) spared: &'a mut [u64; 2],
-    pub(super) map: &'a Map,
+    pub(super) ports: &'a mut ResultPorts,
+}
+
+/// The way of results into the banks, and the ports that they share with operands.
+pub struct ResultPorts {
+    pub(super) banks: OperandPort,
+    pub(super) map: Map,
     /// Results do not go through the ports that operands come from, but through their own.
-    pub(super) own_ports: bool,
-    /// The buses that this result may use.
-    pub(super) buses: u64,
-    /// Sub-banks of a bank.
-    pub(super) sub_banks: u32,
+    pub(super) are_own: bool,
+    /// The buses that results of units and of memory may use.
+    pub(super) buses: [u64; 2],
 }
 
 impl ResultPort<'_> {
@@ -58,33 +59,36 @@ impl ResultPort<'_> {
         plan: impl FnOnce(&Written, &mut WriteAccess, &mut ReadPort),
     ) -> u64 {
         let written = result.register(word);
-        let bank = self.map.bank(written.slot, written.register);
+        let bank = self.ports.map.bank(written.slot, written.register);
         let now = written.now;
-        let mut access = WriteAccess { bank, arrays: self.sub_banks, ready: now, awake: now };
-        let mut port = ReadPort::of(self.columns, now);
+        let OperandPort { columns, counters, spared, sub_banks, .. } = &mut self.ports.banks;
+        let mut access = WriteAccess { bank, arrays: *sub_banks as u32, ready: now, awake: now };
+        let mut port = ReadPort::of(columns, now);
         plan(&written, &mut access, &mut port);
         let (reads, read_arrays) = (port.reads, port.arrays);
         if reads != 0 {
-            self.counters.reads += reads;
-            self.spared[0] += reads * u64::from(self.sub_banks) - read_arrays;
+            counters.reads += reads;
+            spared[0] += reads * *sub_banks - read_arrays;
         }
-        self.book(now, access)
+        let memory = result.timing.unit == Unit::Memory;
+        self.book(now, self.ports.buses[usize::from(memory)], access)
     }
 
     /// Books an access. Gives its cycle.
     #[inline(always)]
-    fn book(&mut self, now: u64, access: WriteAccess) -> u64 {
-        let start = self.calendars.book_any_on(BUSES, self.buses, access.ready);
+    fn book(&mut self, now: u64, buses: u64, access: WriteAccess) -> u64 {
+        let start = self.calendars.book_any_on(BUSES, buses, access.ready);
+        let OperandPort { columns, counters, spared, sub_banks, .. } = &mut self.ports.banks;
         let earliest = start.max(access.awake);
         let mut at = earliest;
         // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
         // apart beyond its horizon.
         if earliest - now < HORIZON {
-            at = self.columns.book(usize::from(self.own_ports), access.bank, now, earliest - now, 0);
+            at = columns.book(usize::from(self.ports.are_own), access.bank, now, earliest - now, 0);
         }
-        self.counters.writes += 1;
-        self.counters.write_conflicts += start - access.ready + (at - earliest);
-        self.spared[1] += u64::from(self.sub_banks - access.arrays);
+        counters.writes += 1;
+        counters.write_conflicts += start - access.ready + (at - earliest);
+        spared[1] += *sub_banks - u64::from(access.arrays);
         at
     }
 }

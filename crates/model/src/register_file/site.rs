@@ -7,6 +7,7 @@
 //! | before an instruction issues | `before` | have a move issued first; compare what is stored with the values |
 //! | it has issued | `issued` | note the lanes that will be written |
 //! | its operands are to be read | `read` | read them all, if it is the only one |
+//! | both at once | `issue` | the same in one call |
 //! | they are not read yet | `plan` | regroup, rename or delay the accesses, and say how many arrays each activates |
 //! | the accesses are booked | `arrive` | say when the data are there |
 //! | a result is to be written | `write` | rename it, say how many arrays it activates and from when it can be written; read the register first |
@@ -25,7 +26,7 @@ use super::columns::Columns;
 use super::operands::OperandPort;
 use super::plan::ReadPlan;
 use super::results::ResultPort;
-use crate::sm::{SourceWords, Timing};
+use crate::sm::Timing;
 
 /// A warp that comes to a slot.
 #[derive(Clone, Copy)]
@@ -44,9 +45,6 @@ pub struct Started<'a> {
 pub struct Next<'a> {
     pub slot: usize,
     pub timing: &'a Timing,
-    pub words: SourceWords,
-    /// Registers that it or a later instruction on some path reads before they are written; `None` if that is not known.
-    pub live: Option<&'a [u64; 4]>,
     /// The lanes that it is for.
     pub lanes: NextLanes,
 }
@@ -194,8 +192,15 @@ pub trait RegisterFileSite: Send {
         now + 1
     }
 
+    /// An instruction has issued, its operands are to be read, and no other technique acts here: [`RegisterFileSite::issued`] and
+    /// [`RegisterFileSite::read`] in one call.
+    fn issue(&mut self, now: u64, next: &Next, port: &mut OperandPort) -> u64 {
+        self.issued(now, next);
+        self.read(now, next.slot, next.timing, port)
+    }
+
     /// The accesses that read an instruction's operands are planned, and can be changed.
-    fn plan(&mut self, _now: u64, _slot: usize, _plan: &mut ReadPlan) {}
+    fn plan(&mut self, _now: u64, _slot: usize, _timing: &Timing, _plan: &mut ReadPlan) {}
 
     /// They are booked: `at` of each access is set. Gives the cycle in which all data are there, if that is later than one after the last.
     fn arrive(&mut self, _now: u64, _slot: usize, _plan: &ReadPlan) -> u64 {
@@ -207,7 +212,7 @@ pub trait RegisterFileSite: Send {
 
     /// A result of a register or more is about to be written, and no other technique acts here: all of its registers at once. Gives the cycle in which all
     /// of them are written.
-    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+    fn write_all(&mut self, result: &Coming, mut port: ResultPort) -> u64 {
         port.write_from(result, 0, |written, access, port| self.write(written, access, port))
     }
 

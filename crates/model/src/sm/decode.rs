@@ -83,7 +83,14 @@ pub struct Timing {
     pub constant_bank: [u8; 4],
     pub constant_offset: [u16; 4],
     pub cache: CacheOp,
+    /// For techniques, which are the only ones to ask: which of the sources belong together, and the registers that it or a later instruction on some path
+    /// reads before they are written; all of them if that is not known.
+    pub words: SourceWords,
+    pub live: [u64; 4],
 }
+
+/// Every register may be read.
+const ALL_LIVE: [u64; 4] = [u64::MAX; 4];
 
 /// Operands that share banks, or are too many for two cycles.
 const SCATTERED: u8 = u8::MAX;
@@ -122,8 +129,6 @@ pub struct SourceWords {
 pub struct Decoded {
     /// By micro-op, and behind the last one an entry with [`Effect::End`].
     pub timing: Vec<Timing>,
-    /// For techniques, which are the only ones to ask.
-    pub words: Vec<SourceWords>,
     /// Whether the program reads the device's clock in nanoseconds.
     pub reads_timer: bool,
 }
@@ -135,11 +140,14 @@ impl Decoded {
         let end = Timing { effect: Effect::End, ..decode(&Uop::new(Op::Nop, Ty::U32), config, &map) };
         let uops = program.uops.len() as u32;
         let timing = program.uops.iter().zip(0..);
-        let timing = timing
-            .map(|(uop, pc)| Timing { brings: fetched(pc, uops, config) as u8, ..decode(uop, config, &map) });
+        let live = |pc: u32| program.live_in.get(pc as usize).copied().unwrap_or(ALL_LIVE);
+        let timing = timing.map(|(uop, pc)| Timing {
+            brings: fetched(pc, uops, config) as u8,
+            live: live(pc),
+            ..decode(uop, config, &map)
+        });
         Decoded {
             timing: timing.chain([end]).collect(),
-            words: program.uops.iter().map(source_words).collect(),
             reads_timer: program.uops.iter().any(|uop| timers.contains(&uop.sub)),
         }
     }
@@ -197,6 +205,8 @@ fn decode(uop: &Uop, config: &Config, map: &Map) -> Timing {
         constant_bank: [0; 4],
         constant_offset: [0; 4],
         cache: uop.mem.cache,
+        words: source_words(uop),
+        live: ALL_LIVE,
     };
     if uop.dst != Reg::ZERO {
         timing.dst_words = uop.dst_words() as u8;

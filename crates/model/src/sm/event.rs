@@ -7,6 +7,7 @@ use super::decode::Timing;
 use super::fetch::Arrival;
 use super::warp::Condition;
 use super::{Slot, Sm, Turn};
+use crate::host::in_two_copies;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -72,6 +73,7 @@ impl Sm {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the loop without techniques runs only on hosts with these instructions.
             Event::Data { op } if !TECHNIQUES => unsafe { self.data_with_bit_instructions(turn, op) },
+            Event::Data { op } => self.data(turn, op),
             other => self.handle_other(turn, other),
         }
     }
@@ -104,9 +106,12 @@ impl Sm {
     }
 
     /// The reply of memory to an instruction is there.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn data(&mut self, turn: &mut Turn, op: u32) {
-        self.data_here::<true>(turn, op);
+        let sm = self;
+        in_two_copies!(sm.spec.bit_instructions, |sm: &mut Sm, turn: &mut Turn, op: u32| -> () {
+            sm.data_here::<true>(turn, op);
+        });
     }
 
     #[inline(always)]

@@ -9,8 +9,9 @@ use super::{Event, Slot, Sm, Turn};
 use crate::register_file::{Before, Coming, Looks, Mismatch, Next, Values};
 
 /// What comes of an instruction that is about to issue.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    Go(NextLanes),
+    Go,
     /// A move was issued in its place.
     Injected,
     /// Nothing issues.
@@ -18,29 +19,32 @@ pub(super) enum Asked {
 }
 
 impl Sm {
+    /// The next instruction of a warp, which is ready to issue, for techniques.
+    #[inline(always)]
+    pub(super) fn next<'t>(&self, slot: Slot, pc: u32, timing: &'t Timing) -> Next<'t> {
+        // SAFETY: the warp is in its slot and ready to issue, and nothing of it is borrowed.
+        let lanes = unsafe { self.homes[slot].state.next_lanes(pc) };
+        Next { slot: slot.index(), timing, lanes }
+    }
+
     /// Asks the techniques whether the next instruction of a warp may issue, if any of them wants to know.
     #[inline(always)]
-    pub(super) fn ask_first(&mut self, turn: &mut Turn, slot: Slot, timing: &Timing) -> Asked {
-        // SAFETY: the warp is in its slot and ready to issue, and nothing of it is borrowed.
-        let lanes = unsafe { self.homes[slot].state.next_lanes(self.warps[slot].ready_pc()) };
+    pub(super) fn ask_first(&mut self, turn: &mut Turn, slot: Slot, next: &Next) -> Asked {
         let looks = self.rf.looks_before();
-        if looks == Looks::Always || looks == Looks::IfPartial && lanes.mask != u32::MAX {
-            return self.ask_techniques(turn, slot, timing, lanes);
+        if looks == Looks::Always || looks == Looks::IfPartial && next.lanes.mask != u32::MAX {
+            return self.ask_techniques(turn, slot, next);
         }
-        Asked::Go(lanes)
+        Asked::Go
     }
 
     #[inline(never)]
-    fn ask_techniques(&mut self, turn: &mut Turn, slot: Slot, timing: &Timing, lanes: NextLanes) -> Asked {
-        let now = turn.now;
-        let warp = &self.warps[slot];
-        let kernel = warp.kernel;
-        let pc = warp.pc().map_or(usize::MAX, |pc| pc as usize);
-        let next = self.next(turn, slot, pc, timing, lanes);
+    fn ask_techniques(&mut self, turn: &mut Turn, slot: Slot, next: &Next) -> Asked {
+        let (now, lanes) = (turn.now, next.lanes);
+        let kernel = self.warps[slot].kernel;
         // SAFETY: the warp is in its slot, and nothing is executed while techniques look at its registers.
         let values = Values(unsafe { self.homes[slot].state.rows() });
         for (place, hung) in self.rf.sites.iter_mut().enumerate() {
-            match hung.site.before(&next, values) {
+            match hung.site.before(next, values) {
                 Before::Go => {}
                 // It needs a collector like any other move.
                 Before::Move(_) if self.rf.is_full(CollectorPool::Sp) => {
@@ -58,28 +62,7 @@ impl Sm {
                 }
             }
         }
-        Asked::Go(lanes)
-    }
-
-    /// The next instruction of a warp, for techniques.
-    #[inline(always)]
-    fn next<'t>(
-        &self,
-        turn: &Turn<'t, '_>,
-        slot: Slot,
-        pc: usize,
-        timing: &'t Timing,
-        lanes: NextLanes,
-    ) -> Next<'t> {
-        let kernel = turn.kernel(&self.warps[slot]);
-        let words = kernel.decoded.words.get(pc).copied().unwrap_or_default();
-        Next {
-            slot: slot.index(),
-            timing,
-            words,
-            live: kernel.prepared.image().program().live_in.get(pc),
-            lanes,
-        }
+        Asked::Go
     }
 
     /// A move takes an issue slot, a collector, a unit and ports like an instruction of the program.
@@ -115,22 +98,30 @@ impl Sm {
         self.after_write(turn, slot);
     }
 
-    /// An instruction has issued.
+    /// Tells techniques that an instruction has issued that may have had lanes of its warp wait for others, or ended such a wait, and books its operands; gives
+    /// the cycle in which they are there. `next` is the instruction if there are techniques.
     #[inline(always)]
-    pub(super) fn tell_techniques<'t>(
+    pub(super) fn tell_and_collect(
         &mut self,
-        turn: &Turn<'t, '_>,
+        turn: &mut Turn,
         slot: Slot,
-        timing: &'t Timing,
-        lanes: Option<NextLanes>,
-    ) {
-        if let Some(lanes) = lanes {
-            let pc = self.warps[slot].last_pc as usize;
-            let next = self.next(turn, slot, pc, timing, lanes);
-            for hung in &mut self.rf.sites {
-                hung.site.issued(turn.now, &next);
-            }
+        timing: &Timing,
+        next: Option<&Next>,
+    ) -> u64 {
+        let Some(next) = next else { return self.rf.collect(turn.now, slot.index(), timing) };
+        // SAFETY: the warp is in its slot, and not borrowed.
+        if unsafe { self.homes[slot].state.has_late() } {
+            return self.tell_late_and_collect(turn, slot, next);
         }
+        self.rf.issue(turn.now, next)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_late_and_collect(&mut self, turn: &mut Turn, slot: Slot, next: &Next) -> u64 {
+        self.rf.tell_issued(turn.now, next);
+        self.tell_late(turn, slot);
+        self.rf.collect(turn.now, slot.index(), next.timing)
     }
 
     /// Books the way of a result into the register file as techniques have it; gives the cycle in which all of it is written.

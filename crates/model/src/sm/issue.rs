@@ -2,7 +2,7 @@
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
 use warpwatt_base::opaque;
-use warpwatt_exec::stepping::{Access, Accessed, Computed, LoadedRun, NextLanes, Now, StepEvent};
+use warpwatt_exec::stepping::{Access, Accessed, Computed, LoadedRun, Now, StepEvent};
 
 use super::cycle::Epoch;
 use super::decode::{CollectorPool, Effect, Timing, Unit};
@@ -12,6 +12,8 @@ use super::stall::Stall;
 use super::warp::gate;
 use super::work::{Deferred, KernelState, Work};
 use super::{Event, Kernel, MemoryOp, Slot, Sm, Turn};
+use crate::host::in_two_copies;
+use crate::register_file::Next;
 
 impl Sm {
     /// Which pools have no free collector, a bit for each.
@@ -116,7 +118,7 @@ impl Sm {
         {
             self.slot_is_used(scheduler, rank, turn.now);
             self.note_issue(slot, pc, done.lanes, timing);
-            self.start_unit::<false>(timing, slot, pc, turn.now);
+            self.start_unit(timing, slot, pc, turn.now, None);
             // SAFETY: as above; it has been executed.
             match unsafe { self.homes[slot].state.goes_straight_on(pc) } {
                 true => self.pass_straight_on(turn, slot, pc, timing.pool),
@@ -261,12 +263,12 @@ impl Sm {
         let warp = &self.warps[slot];
         let pc = warp.ready_pc();
         let timing = turn.timing(warp, pc);
-        let mut lanes = None;
+        let mut next = None;
         if self.rf.has_sites() && timing.effect != Effect::End {
-            match self.ask_first(turn, slot, timing) {
-                Asked::Go(known) => lanes = Some(known),
-                Asked::Injected => return true,
-                Asked::Wait => return false,
+            let next = next.insert(self.next(slot, pc, timing));
+            let asked = self.ask_first(turn, slot, next);
+            if asked != Asked::Go {
+                return asked == Asked::Injected;
             }
         }
         if timing.constants != 0 && !self.constants_are_found(turn, slot, pc, timing) {
@@ -277,8 +279,11 @@ impl Sm {
             && let Some(done) = unsafe { self.homes[slot].state.execute(pc) }
         {
             self.note_issue(slot, pc, done.lanes, timing);
-            self.tell_techniques(turn, slot, timing, lanes);
-            self.start_unit::<true>(timing, slot, pc, turn.now);
+            let ready = match &next {
+                Some(next) => self.rf.issue(turn.now, next),
+                None => self.rf.collect_unchanged(turn.now, slot.index(), timing),
+            };
+            self.start_unit(timing, slot, pc, turn.now, Some(ready));
             // SAFETY: as above; it has been executed.
             match unsafe { self.homes[slot].state.goes_straight_on(pc) } {
                 true => self.pass_straight_on(turn, slot, pc, timing.pool),
@@ -286,20 +291,21 @@ impl Sm {
             }
             return true;
         }
-        self.issue_other_asked(epoch, slot, pc, lanes)
+        self.issue_other_asked(epoch, slot, pc, next.as_ref())
     }
 
     /// [`Sm::issue_other`] where techniques may act.
-    #[cold]
-    #[inline(never)]
-    fn issue_other_asked(
-        &mut self,
-        epoch: &mut Epoch,
-        slot: Slot,
-        pc: u32,
-        lanes: Option<NextLanes>,
-    ) -> bool {
-        self.issue_other::<true>(epoch, slot, pc, lanes)
+    #[inline(always)]
+    fn issue_other_asked(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32, next: Option<&Next>) -> bool {
+        let sm = self;
+        in_two_copies!(sm.spec.bit_instructions, |sm: &mut Sm,
+                                                  epoch: &mut Epoch,
+                                                  slot: Slot,
+                                                  pc: u32,
+                                                  next: Option<&Next>|
+         -> bool {
+            sm.issue_other::<true>(epoch, slot, pc, next)
+        })
     }
 
     /// Whether the constant operands of a warp's next instruction are there. If not, it waits.
@@ -318,7 +324,7 @@ impl Sm {
         epoch: &mut Epoch,
         slot: Slot,
         pc: u32,
-        lanes: Option<NextLanes>,
+        next: Option<&Next>,
     ) -> bool {
         match epoch.turn.timing(&self.warps[slot], pc).effect {
             Effect::End => return self.step_off_the_end(epoch, slot),
@@ -328,13 +334,13 @@ impl Sm {
                 self.wait(slot, Stall::Fence);
                 return false;
             }
-            Effect::Branch if self.issue_branch::<TECHNIQUES>(epoch, slot, pc, lanes) => return true,
-            Effect::Load | Effect::Store if self.issue_access::<TECHNIQUES>(epoch, slot, pc, lanes) => {
+            Effect::Branch if self.issue_branch::<TECHNIQUES>(epoch, slot, pc, next) => return true,
+            Effect::Load | Effect::Store if self.issue_access::<TECHNIQUES>(epoch, slot, pc, next) => {
                 return true;
             }
             _ => {}
         }
-        self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, lanes)
+        self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, next)
     }
 
     /// Issues a branch. False for calls and returns, of which nothing has happened.
@@ -344,7 +350,7 @@ impl Sm {
         epoch: &mut Epoch,
         slot: Slot,
         pc: u32,
-        lanes: Option<NextLanes>,
+        next: Option<&Next>,
     ) -> bool {
         let turn = &mut epoch.turn;
         let timing = turn.timing(&self.warps[slot], pc);
@@ -360,12 +366,10 @@ impl Sm {
         };
         self.note_issue(slot, pc, done.lanes, timing);
         if TECHNIQUES {
-            self.tell_techniques(turn, slot, timing, lanes);
-            self.tell_late(turn, slot);
-        }
-        match TECHNIQUES {
-            true => self.start_unit::<true>(timing, slot, pc, turn.now),
-            false => self.start_control(timing, slot, pc, turn.now),
+            let ready = self.tell_and_collect(turn, slot, timing, next);
+            self.start_unit(timing, slot, pc, turn.now, Some(ready));
+        } else {
+            self.start_control(timing, slot, pc, turn.now);
         }
         self.decide_branch(slot, turn.now, done.active & !done.mask);
         match done.next {
@@ -412,7 +416,7 @@ impl Sm {
         epoch: &mut Epoch,
         slot: Slot,
         pc: u32,
-        lanes: Option<NextLanes>,
+        next: Option<&Next>,
     ) -> bool {
         let turn = &mut epoch.turn;
         let (now, warp) = (turn.now, &self.warps[slot]);
@@ -432,16 +436,15 @@ impl Sm {
         };
         let lane_count = mask.count_ones();
         self.note_issue(slot, pc, lane_count, timing);
-        let share = match TECHNIQUES {
+        let (share, ready) = match TECHNIQUES {
             true => {
-                self.tell_techniques(turn, slot, timing, lanes);
-                self.tell_late(turn, slot);
-                turn.share(&self.warps[slot])
+                let ready = self.tell_and_collect(turn, slot, timing, next);
+                (turn.share(&self.warps[slot]), ready)
             }
-            false => share,
+            false => (share, self.rf.collect_unchanged(now, slot.index(), timing)),
         };
         let run = run.map(|run| run.address);
-        let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, lane_count, now, run);
+        let touches = self.start_memory(share, timing, (slot, pc), lane_count, (now, ready), run);
         if TECHNIQUES && !touches && mask != 0 {
             self.value_came_late(turn, slot);
         }
@@ -459,7 +462,7 @@ impl Sm {
         epoch: &mut Epoch,
         slot: Slot,
         pc: u32,
-        lanes: Option<NextLanes>,
+        next: Option<&Next>,
     ) -> bool {
         let turn = &mut epoch.turn;
         let now = turn.now;
@@ -486,23 +489,23 @@ impl Sm {
             _ => {}
         }
         self.note_issue(slot, pc, outcome.lanes, timing);
-        if TECHNIQUES {
-            self.tell_techniques(turn, slot, timing, lanes);
-            self.tell_late(turn, slot);
-        }
+        let ready = TECHNIQUES.then(|| self.tell_and_collect(turn, slot, timing, next));
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
+            let ready = ready.unwrap_or_else(|| self.rf.collect_unchanged(now, slot.index(), timing));
             let share = turn.share(&self.warps[slot]);
-            let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, outcome.lanes, now, None);
+            let touches = self.start_memory(share, timing, (slot, pc), outcome.lanes, (now, ready), None);
             if TECHNIQUES && !touches && outcome.mask != 0 {
                 self.value_came_late(turn, slot);
             }
         } else if timing.unit == Unit::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
-            self.rf.collect(now, slot.index(), timing);
+            if !TECHNIQUES {
+                self.rf.collect_unchanged(now, slot.index(), timing);
+            }
             self.units.hand_over();
             self.tally.issue.retired += 1;
         } else {
-            self.start_unit::<TECHNIQUES>(timing, slot, pc, now);
+            self.start_unit(timing, slot, pc, now, ready);
         }
         if timing.effect == Effect::Branch {
             self.decide_branch(slot, now, outcome.active & !outcome.mask);
@@ -544,15 +547,12 @@ impl Sm {
         }
     }
 
-    /// Books operands and a unit for an instruction of fixed latency.
+    /// Books a unit for an instruction of fixed latency, and its operands where no technique acts; otherwise they are there in the given cycle.
     #[inline(always)]
-    fn start_unit<const TECHNIQUES: bool>(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
-        let start = match TECHNIQUES {
-            true => {
-                let ready = self.rf.collect(now, slot.index(), timing);
-                self.start_when_ready(timing, now, ready)
-            }
-            false => self.start_plainly(timing, slot, now),
+    fn start_unit(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64, operands: Option<u64>) {
+        let start = match operands {
+            Some(ready) => self.start_when_ready(timing, now, ready),
+            None => self.start_plainly(timing, slot, now),
         };
         if !timing.has_result {
             self.tally.issue.retired += 1;
@@ -593,7 +593,7 @@ impl Sm {
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
     fn start_operands_first(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
-        self.start_unit::<false>(timing, slot, pc, now);
+        self.start_unit(timing, slot, pc, now, None);
     }
 
     /// Books operands and a unit where no technique acts; gives the cycle in which the unit starts.
@@ -644,23 +644,18 @@ impl Sm {
         start
     }
 
-    /// Hands a memory instruction to the memory unit: a load of words side by side from an address on, or else what the stepper recorded. False if it needs nothing there.
+    /// Hands a memory instruction that issues in a cycle, and whose operands are there in another, to the memory unit: a load of words side by side from an address on, or else
+    /// what the stepper recorded. False if it needs nothing there.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "it is a part of its callers")]
-    fn start_memory<const TECHNIQUES: bool>(
+    fn start_memory(
         &mut self,
         share: &mut KernelState,
         timing: &Timing,
-        slot: Slot,
-        pc: u32,
+        (slot, pc): (Slot, u32),
         lanes: u32,
-        now: u64,
+        (now, ready): (u64, u64),
         run: Option<u64>,
     ) -> bool {
-        let ready = match TECHNIQUES {
-            true => self.rf.collect(now, slot.index(), timing),
-            false => self.rf.collect_unchanged(now, slot.index(), timing),
-        };
         self.rf.hold_for_memory(now, ready);
         self.units.hand_over();
         if run.is_none() && matches!(share.stepper.access(), Access::None) {

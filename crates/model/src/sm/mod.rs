@@ -33,11 +33,14 @@ mod units;
 mod warp;
 mod work;
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use warpwatt_base::clock::Clock;
 use warpwatt_base::wheel::Wheel;
 use warpwatt_config::Config;
 
-use crate::register_file::{Map, RegisterFile};
+use crate::register_file::{Looks, Map, RegisterFile};
 use crate::techniques::{TechniqueCounters, Techniques};
 
 pub use counters::{IssueCounters, SmCounters, SmTime};
@@ -60,6 +63,9 @@ use units::Units;
 use warp::{Instructions, WarpHome, WarpSlot};
 use work::Turn;
 
+/// Moves of each register to itself, as instructions: the same for all SMs.
+pub type Moves = Arc<[Timing]>;
+
 /// What the configuration says about an SM beyond its parts. It does not change.
 struct Spec {
     id: u32,
@@ -68,16 +74,14 @@ struct Spec {
     branch_cycles: u64,
     barrier_cycles: u64,
     clock: Clock,
-    /// By register: the move that a technique may inject. Empty without techniques.
-    moves: Vec<Timing>,
+    /// By register: the move that a technique may inject. Empty where none does.
+    moves: Moves,
     /// The host has the instructions that the loop is compiled for a second time.
     bit_instructions: bool,
 }
 
 impl Spec {
-    fn new(config: &Config, id: u32, injects_moves: bool) -> Spec {
-        let map = Map::new(config);
-        let registers = if injects_moves { 0..255 } else { 0..0 };
+    fn new(config: &Config, id: u32, moves: Moves) -> Spec {
         Spec {
             id,
             warp_slots: config.sm.warps as usize,
@@ -85,7 +89,7 @@ impl Spec {
             barrier_cycles: u64::from(config.sm.barrier_cycles),
             // Nanoseconds of the device's clock.
             clock: Clock::new(1000, config.clock.core_mhz),
-            moves: registers.map(|register| decode_move(register, config, &map)).collect(),
+            moves,
             bit_instructions: crate::host::has_bit_instructions(),
         }
     }
@@ -134,10 +138,19 @@ pub struct Sm {
 }
 
 impl Sm {
-    pub fn new(config: &Config, techniques: &Techniques, id: u32) -> Sm {
+    /// `moves` are made by the first SM whose techniques may ask for one.
+    pub fn new(config: &Config, techniques: &Techniques, id: u32, moves: &OnceCell<Moves>) -> Sm {
         let rf = RegisterFile::new(config, techniques, id);
+        let decode = || {
+            let map = Map::new(config);
+            (0..255).map(|register| decode_move(register, config, &map)).collect()
+        };
+        let moves = match rf.looks_before() {
+            Looks::Never => Moves::default(),
+            _ => moves.get_or_init(decode).clone(),
+        };
         Sm {
-            spec: Spec::new(config, id, rf.has_sites()),
+            spec: Spec::new(config, id, moves),
             warps: PerSlot::new(WarpSlot::default),
             homes: PerSlot::new(WarpHome::default),
             high: PerSlot::new(HighRegisters::default),

@@ -17,7 +17,7 @@ use crate::register_file::{
     Before, Coming, Looks, Next, OperandPort, ReadPlan, ReadPort, RegisterFileSite, ResultPort, Started,
     Values, WriteAccess, Written,
 };
-use crate::sm::{Effect, SOURCES, SourceWords, Timing};
+use crate::sm::{Effect, SOURCES, Timing};
 use crate::techniques::kit::queue::Queue;
 use crate::techniques::packing::SubBanks;
 use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
@@ -46,7 +46,6 @@ pub(super) struct Warp {
     joins: bool,
     /// Last reads of the instruction that issued last release registers: no lane is elsewhere, where it might need them.
     pub releases: bool,
-    pub words: SourceWords,
 }
 
 /// There is always a place, if need be in another bank.
@@ -89,7 +88,7 @@ pub struct Engine {
     pub(super) reads_narrow: bool,
     pub(super) unpacks: bool,
     /// Accesses activate whole entries, and lookups take ports.
-    reads_plainly: bool,
+    pub(super) reads_plainly: bool,
     occupancy: Occupancy,
     shadow: Option<Box<Shadow>>,
     /// Registers that were written by other means than a result, and those that kept their places until their warp ended.
@@ -250,6 +249,12 @@ impl Engine {
         }
     }
 
+    /// The present is a cycle from now on; registers that are dead by then may be released later.
+    #[inline(always)]
+    pub(super) fn come_to(&mut self, now: u64) {
+        self.deaths.pass(now);
+    }
+
     /// The last read of a register is booked.
     #[inline(always)]
     pub(super) fn dies(&mut self, slot: usize, register: u8, Seen { life, .. }: Seen, at: u64) {
@@ -324,6 +329,22 @@ impl Engine {
         }
     }
 
+    /// Notes that an instruction has issued. Tells whether its last reads release registers: no lane is elsewhere, where it might need them.
+    #[inline(always)]
+    fn note(&mut self, now: u64, next: &Next) -> bool {
+        let (slot, timing, lanes) = (next.slot % SLOTS, next.timing, next.lanes);
+        let together = lanes.active == lanes.live;
+        let joins = &mut self.warps[slot].joins;
+        let joins = std::mem::replace(joins, !together || timing.effect == Effect::Branch);
+        if timing.dst_words != 0 {
+            self.expected[index(slot, timing.dst)] = (lanes.mask, lanes.all & !lanes.mask);
+        }
+        if timing.dst_words > 1 || together && joins {
+            self.note_more(now, next, together && joins);
+        }
+        together && self.virtualization.is_some()
+    }
+
     /// What few instructions need that have issued: further results are under way, and registers are released that are dead at a join.
     #[inline(never)]
     fn note_more(&mut self, now: u64, next: &Next, joins: bool) {
@@ -331,13 +352,10 @@ impl Engine {
         for word in 1..timing.dst_words {
             self.expected[index(slot, timing.dst + word)] = (lanes.mask, lanes.all & !lanes.mask);
         }
-        if joins
-            && let (Some(live), Some(virtualization::Parameters { joins: true })) =
-                (next.live, &self.virtualization)
-        {
+        if joins && let Some(virtualization::Parameters { joins: true }) = &self.virtualization {
             self.advance(now);
             let placed = self.allocator.placed(slot);
-            let dead = std::array::from_fn(|word| placed[word] & !live[word]);
+            let dead = std::array::from_fn(|word| placed[word] & !timing.live[word]);
             self.released.released_at_joins += self.release_all(now, slot, dead);
         }
     }
@@ -457,14 +475,19 @@ impl Engine {
         }
     }
 
+    /// Writes all registers of a result, and stores the values in the shadow.
+    #[cold]
+    #[inline(never)]
+    fn write_and_store_all(&mut self, result: &Coming, mut port: ResultPort) -> u64 {
+        port.write_from(result, 0, |written, access, port| self.write_and_store(written, access, port))
+    }
+
     /// Writes all registers of a result but the first.
     #[inline(never)]
-    fn write_rest(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+    fn write_rest(&mut self, result: &Coming, port: ResultPort) -> u64 {
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                               result: &Coming,
-                                               port: &mut ResultPort|
-         -> u64 {
+        in_two_copies!(site.bit_instructions, |site: &mut Engine, result: &Coming, port: ResultPort| -> u64 {
+            let mut port = port;
             port.write_from(result, 1, |written, access, port| site.write_to_place(written, access, port))
         })
     }
@@ -567,17 +590,7 @@ impl RegisterFileSite for Engine {
     }
 
     fn issued(&mut self, now: u64, next: &Next) {
-        let (slot, timing, lanes) = (next.slot % SLOTS, next.timing, next.lanes);
-        let together = lanes.active == lanes.live;
-        let warp = &mut self.warps[slot];
-        let joins = std::mem::replace(&mut warp.joins, !together || timing.effect == Effect::Branch);
-        (warp.releases, warp.words) = (together && self.virtualization.is_some(), next.words);
-        if timing.dst_words != 0 {
-            self.expected[index(slot, timing.dst)] = (lanes.mask, lanes.all & !lanes.mask);
-        }
-        if timing.dst_words > 1 || together && joins {
-            self.note_more(now, next, together && joins);
-        }
+        self.warps[next.slot % SLOTS].releases = self.note(now, next);
     }
 
     fn reads_alone(&self) -> bool {
@@ -585,38 +598,27 @@ impl RegisterFileSite for Engine {
     }
 
     fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
-        if timing.sources == 0 {
-            self.deaths.pass(now);
-            return now + 1;
-        }
+        let slot = slot % SLOTS;
+        let dying = if self.warps[slot].releases { timing.last_reads } else { 0 };
+        self.read_operands(now, slot, timing, dying, port)
+    }
+
+    fn issue(&mut self, now: u64, next: &Next, port: &mut OperandPort) -> u64 {
         let site = self;
-        if !site.reads_plainly || timing.sources > 3 {
-            return in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                                          now: u64,
-                                                          slot: usize,
-                                                          timing: &Timing,
-                                                          port: &mut OperandPort|
-             -> u64 {
-                site.read_many(now, slot % SLOTS, timing, port)
-            });
-        }
         in_two_copies!(site.bit_instructions, |site: &mut Engine,
                                                now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
+                                               next: &Next,
                                                port: &mut OperandPort|
          -> u64 {
-            match timing.sources {
-                1 => site.read_few::<1>(now, slot % SLOTS, timing, port),
-                2 => site.read_few::<2>(now, slot % SLOTS, timing, port),
-                _ => site.read_few::<3>(now, slot % SLOTS, timing, port),
-            }
+            let timing = next.timing;
+            let dying = if site.note(now, next) { timing.last_reads } else { 0 };
+            site.read_operands(now, next.slot % SLOTS, timing, dying, port)
         })
     }
 
-    fn plan(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
+    fn plan(&mut self, now: u64, slot: usize, timing: &Timing, plan: &mut ReadPlan) {
         self.advance(now);
-        self.plan_reads(now, slot % SLOTS, plan);
+        self.plan_reads(now, slot % SLOTS, timing.words, plan);
     }
 
     fn arrive(&mut self, _now: u64, slot: usize, plan: &ReadPlan) -> u64 {
@@ -640,17 +642,13 @@ impl RegisterFileSite for Engine {
         self.write_to_place(written, access, port);
     }
 
-    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+    fn write_all(&mut self, result: &Coming, port: ResultPort) -> u64 {
         if self.shadow.is_some() {
-            return port.write_from(result, 0, |written, access, port| {
-                self.write_and_store(written, access, port);
-            });
+            return self.write_and_store_all(result, port);
         }
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                               result: &Coming,
-                                               port: &mut ResultPort|
-         -> u64 {
+        in_two_copies!(site.bit_instructions, |site: &mut Engine, result: &Coming, port: ResultPort| -> u64 {
+            let mut port = port;
             // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
             let done = port
                 .write_word(result, 0, |written, access, port| site.write_to_place(written, access, port));
@@ -703,7 +701,8 @@ impl RegisterFileSite for Engine {
             elsewhere: self.allocator.places.elsewhere,
             ..self.counters.clone()
         };
-        self.occupancy.count(self.deaths.now(), self.allocator.used(), &mut counters);
+        debug_assert_eq!(self.occupancy.taken(), self.allocator.used());
+        self.occupancy.count(self.deaths.now(), &mut counters);
         Box::new(counters)
     }
 

@@ -20,6 +20,13 @@ impl Level {
         self.amount = amount;
     }
 
+    /// Changes the amount by so much, modulo 2^64, from a cycle on.
+    #[inline(always)]
+    fn add(&mut self, at: u64, change: u64) {
+        self.moment = self.moment.wrapping_add(change.wrapping_mul(at));
+        self.amount = self.amount.wrapping_add(change);
+    }
+
     pub fn amount(&self) -> u64 {
         self.amount
     }
@@ -36,36 +43,39 @@ pub struct Occupancy {
     all: u64,
     /// Registers that resident warps have.
     pub registers: Level,
-    /// Of entries that hold one, and of slices that are taken: each change times its cycle, modulo 2^64. What the changes add up to is known to
-    /// the table.
-    entries: u64,
-    slices: u64,
+    /// Entries that hold one, and slices that are taken.
+    entries: Level,
+    slices: Level,
 }
 
 impl Occupancy {
     pub fn new(gating: Gating, entries: usize) -> Occupancy {
-        Occupancy { gating, all: entries as u64, registers: Level::default(), entries: 0, slices: 0 }
+        let [registers, entries_taken, slices] = [Level::default(); 3];
+        Occupancy { gating, all: entries as u64, registers, entries: entries_taken, slices }
     }
 
     /// From a cycle on, so many slices more are taken, and their entry, if it was empty.
     #[inline(always)]
     pub fn take(&mut self, at: u64, slices: u32, entry: bool) {
-        self.entries = self.entries.wrapping_add(if entry { at } else { 0 });
-        self.slices = self.slices.wrapping_add(u64::from(slices).wrapping_mul(at));
+        self.entries.add(at, entry.into());
+        self.slices.add(at, slices.into());
     }
 
     /// From a cycle on, so many slices and entries are free again.
     #[inline(always)]
     pub fn free(&mut self, at: u64, slices: u64, entries: u64) {
-        self.entries = self.entries.wrapping_sub(entries.wrapping_mul(at));
-        self.slices = self.slices.wrapping_sub(slices.wrapping_mul(at));
+        self.entries.add(at, entries.wrapping_neg());
+        self.slices.add(at, slices.wrapping_neg());
     }
 
-    /// Counts the sums over the cycles before one, by when so many entries and slices are taken.
-    pub fn count(&self, until: u64, (entries, slices): (u32, u32), counters: &mut Counters) {
-        let level = |amount: u32, moment: u64| Level { amount: u64::from(amount), moment };
-        let (entries, slices) =
-            (level(entries, self.entries).sum(until), level(slices, self.slices).sum(until));
+    /// Entries that hold a register, and slices that are taken.
+    pub fn taken(&self) -> (u32, u32) {
+        (self.entries.amount as u32, self.slices.amount as u32)
+    }
+
+    /// Counts the sums over the cycles before one.
+    pub fn count(&self, until: u64, counters: &mut Counters) {
+        let (entries, slices) = (self.entries.sum(until), self.slices.sum(until));
         counters.registers = self.registers.sum(until);
         counters.entries = entries;
         counters.slices = slices;

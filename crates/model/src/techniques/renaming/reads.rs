@@ -6,7 +6,7 @@
 
 use warpwatt_codecs::packing::{Seen, WHOLE, slices};
 
-use super::engine::{Coalescing, Engine, Warp, count_operands};
+use super::engine::{Coalescing, Engine, count_operands};
 use crate::register_file::{NONE, OperandPort, ReadPlan, Reads};
 use crate::sm::{SOURCES, SourceWords, Timing};
 
@@ -79,9 +79,9 @@ impl Together {
 }
 
 /// Operands of an instruction that has few of them, each of which comes with an access of its own.
-struct Few<'e, 'p> {
+struct Few<'e> {
     engine: &'e mut Engine,
-    port: &'e mut OperandPort<'p>,
+    port: &'e mut OperandPort,
     reads: Reads,
     /// Cycles that they wait for ports of the table.
     waits: u64,
@@ -90,7 +90,7 @@ struct Few<'e, 'p> {
     dying: u16,
 }
 
-impl Few<'_, '_> {
+impl Few<'_> {
     #[inline(always)]
     fn read(&mut self, source: usize, register: u8, seen: Seen) {
         let (engine, now) = (&mut *self.engine, self.reads.now);
@@ -139,9 +139,9 @@ impl Engine {
     }
 
     #[inline(always)]
-    pub(super) fn plan_reads(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
+    pub(super) fn plan_reads(&mut self, now: u64, slot: usize, words: SourceWords, plan: &mut ReadPlan) {
         let mut registers = [0; SOURCES];
-        let upper = self.warps[slot].words.upper;
+        let upper = words.upper;
         for (source, access) in plan.accesses_mut().iter_mut().enumerate() {
             let register = access.register;
             registers[source] = register;
@@ -154,8 +154,8 @@ impl Engine {
         let registers = &registers[..plan.accesses().len()];
         let narrow = self.narrow(slot, registers);
         self.reads_narrow = narrow != 0;
-        self.count_instruction(slot, registers.len());
-        let together = self.find_together(slot, registers, narrow);
+        self.count_instruction(words, registers.len());
+        let together = self.find_together(slot, registers, words, narrow);
         // From the last on, so that those before it stay where they are.
         for other in (0..registers.len()).rev() {
             let one = together.of(other);
@@ -171,8 +171,7 @@ impl Engine {
 
     /// Counts an instruction with so many sources, and its operands, if they may be packed.
     #[inline(always)]
-    fn count_instruction(&mut self, slot: usize, sources: usize) {
-        let SourceWords { second, upper } = self.warps[slot].words;
+    fn count_instruction(&mut self, SourceWords { second, upper }: SourceWords, sources: usize) {
         if second | upper == 0 {
             self.instructions[sources] += 1;
         } else if self.packing.is_some() {
@@ -181,14 +180,37 @@ impl Engine {
         }
     }
 
-    /// Reads the operands of an instruction that has few of them, where the table has ports and accesses activate whole entries. Gives the cycle in which
-    /// all are there.
+    /// Reads operands that need no unpacking, those of some sources for the last time. Gives the cycle in which all are there.
     #[inline(always)]
-    pub(super) fn read_few<const N: usize>(
+    pub(super) fn read_operands(
         &mut self,
         now: u64,
         slot: usize,
         timing: &Timing,
+        dying: u16,
+        port: &mut OperandPort,
+    ) -> u64 {
+        match timing.sources {
+            0 => {
+                self.come_to(now);
+                now + 1
+            }
+            1 if self.reads_plainly => self.read_few::<1>(now, slot, timing, dying, port),
+            2 if self.reads_plainly => self.read_few::<2>(now, slot, timing, dying, port),
+            3 if self.reads_plainly => self.read_few::<3>(now, slot, timing, dying, port),
+            _ => self.read_many(now, slot, timing, dying, port),
+        }
+    }
+
+    /// Reads the operands of an instruction that has few of them, where the table has ports and accesses activate whole entries. Gives the cycle in which
+    /// all are there.
+    #[inline(always)]
+    fn read_few<const N: usize>(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        dying: u16,
         port: &mut OperandPort,
     ) -> u64 {
         self.advance(now);
@@ -197,17 +219,16 @@ impl Engine {
         for (seen, register) in seen.iter_mut().zip(sources) {
             *seen = self.allocator.seen(slot, register);
         }
-        self.count_instruction(slot, N);
-        let Warp { releases, words, .. } = self.warps[slot];
-        let dying = if releases { timing.last_reads } else { 0 };
+        let words = timing.words;
+        self.count_instruction(words, N);
         // Most instructions read nothing but whole entries.
         let are_whole = seen.iter().fold(WHOLE, |whole, one| whole & one.mask) == WHOLE;
         if N > 1 && !are_whole {
             let narrow = (0..N).fold(0, |narrow, one| narrow | u32::from(is_narrow(seen[one].mask)) << one);
             if narrow & narrow.wrapping_sub(1) != 0 {
-                let together = self.find_together(slot, &sources, narrow);
+                let together = self.find_together(slot, &sources, words, narrow);
                 if together != Together::NONE {
-                    return self.read_together(now, slot, &sources, together, dying, port);
+                    return self.read_together(now, slot, &sources, together, (dying, words.upper), port);
                 }
             }
         }
@@ -267,24 +288,24 @@ impl Engine {
     }
 
     /// Reads any operands that need no unpacking. Gives the cycle in which all are there.
-    #[inline(always)]
-    pub(super) fn read_many(
+    #[inline(never)]
+    fn read_many(
         &mut self,
         now: u64,
         slot: usize,
         timing: &Timing,
+        dying: u16,
         port: &mut OperandPort,
     ) -> u64 {
         self.advance(now);
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
-        self.count_instruction(slot, sources.len());
-        let Warp { releases, words, .. } = self.warps[slot];
-        let dying = if releases { timing.last_reads } else { 0 };
+        let words = timing.words;
+        self.count_instruction(words, sources.len());
         let narrow = self.narrow(slot, sources);
         if narrow & narrow.wrapping_sub(1) != 0 {
-            let together = self.find_together(slot, sources, narrow);
+            let together = self.find_together(slot, sources, words, narrow);
             if together != Together::NONE {
-                return self.read_together(now, slot, sources, together, dying, port);
+                return self.read_together(now, slot, sources, together, (dying, words.upper), port);
             }
         }
         let mut reads = Reads::new(now);
@@ -299,7 +320,7 @@ impl Engine {
         port.finish(reads, sources.len() as u64)
     }
 
-    /// Reads sources of which some come with one access.
+    /// Reads sources of which some come with one access. Given are those that are released when they are read, and upper halves of 64-bit values, a bit each.
     #[inline(never)]
     fn read_together(
         &mut self,
@@ -307,10 +328,9 @@ impl Engine {
         slot: usize,
         sources: &[u8],
         together: Together,
-        dying: u16,
+        (dying, upper): (u16, u16),
         port: &mut OperandPort,
     ) -> u64 {
-        let upper = self.warps[slot].words.upper;
         let mut reads = Reads::new(now);
         let mut accesses = 0;
         let mut found = [(Seen::default(), 0); SOURCES];
@@ -338,8 +358,8 @@ impl Engine {
 
     /// Finds operands that come with one access, each with the first that it can. Counts those that do, and those that would in one entry.
     #[inline(never)]
-    fn find_together(&mut self, slot: usize, registers: &[u8], narrow: u32) -> Together {
-        let sources = Sources { registers, narrow, words: self.warps[slot].words };
+    fn find_together(&mut self, slot: usize, registers: &[u8], words: SourceWords, narrow: u32) -> Together {
+        let sources = Sources { registers, narrow, words };
         let allocator = &self.allocator;
         // Whether two fit into one entry, and two of which neither is the upper half of a 64-bit value; the same for those that come with one access.
         let (mut fit, mut lower_fit) = (false, false);

@@ -12,7 +12,7 @@ use super::{Counters, TECHNIQUE};
 use crate::register_file::{
     Columns, Map, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, WriteAccess, Written,
 };
-use crate::sm::{Decoded, SourceWords, Timing};
+use crate::sm::{Decoded, Timing};
 use crate::techniques::{Build, Techniques, corf, corf_plus, packing, virtualization};
 
 const FULL: u32 = u32::MAX;
@@ -65,7 +65,8 @@ impl Bench {
 
     fn issue(&mut self, timing: &Timing, lanes: NextLanes, live: Option<&[u64; 4]>) {
         self.now += 10;
-        self.engine.issued(self.now, &Next { slot: 0, timing, words: SourceWords::default(), live, lanes });
+        let timing = &Timing { live: live.copied().unwrap_or(timing.live), ..timing.clone() };
+        self.engine.issued(self.now, &Next { slot: 0, timing, lanes });
     }
 
     /// Writes some lanes; gives how often the register was read for that.
@@ -101,7 +102,7 @@ impl Bench {
         self.issue(&timing, Bench::lanes(active), None);
         let mut plan = ReadPlan::default();
         plan.make(&Map::new(&self.config), 0, &timing, 8);
-        self.engine.plan(self.now, 0, &mut plan);
+        self.engine.plan(self.now, 0, &timing, &mut plan);
         for access in plan.accesses_mut() {
             access.at = self.now + 1;
         }

@@ -372,6 +372,24 @@ impl WarpedCompression {
 
 /// What is done for operands and results.
 impl WarpedCompression {
+    /// Notes that an instruction has issued.
+    #[inline(always)]
+    fn note(&mut self, &Next { slot, timing, lanes }: &Next) {
+        let warp = &mut self.warps[slot % SLOTS];
+        warp.lanes = lanes.all;
+        let phase = Phase::of(lanes);
+        self.counters.instructions[phase as usize] += 1;
+        self.counters.allocated[phase as usize] += u64::from(warp.allocated);
+        self.counters.compressed[phase as usize] += u64::from(warp.compressed);
+        let source = Source::of(timing);
+        if timing.dst_words != 0 {
+            self.expect(index(slot, timing.dst), lanes.mask, phase, source);
+        }
+        for word in 1..timing.dst_words {
+            self.expect(index(slot, timing.dst + word), lanes.mask, phase, source);
+        }
+    }
+
     /// Reads operands; gives the cycle in which all are there.
     #[inline(always)]
     fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
@@ -407,12 +425,13 @@ impl WarpedCompression {
 
     /// Writes all registers of a result but the first.
     #[inline(never)]
-    fn write_rest(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+    fn write_rest(&mut self, result: &Coming, port: ResultPort) -> u64 {
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
                                                result: &Coming,
-                                               port: &mut ResultPort|
+                                               port: ResultPort|
          -> u64 {
+            let mut port = port;
             port.write_from(result, 1, |written, access, port| site.write_register(written, access, port))
         })
     }
@@ -519,20 +538,23 @@ impl RegisterFileSite for WarpedCompression {
         self.compressed_destination(slot, timing, lanes.mask).map_or(Before::Go, Before::Move)
     }
 
-    fn issued(&mut self, _now: u64, &Next { slot, timing, lanes, .. }: &Next) {
-        let warp = &mut self.warps[slot % SLOTS];
-        warp.lanes = lanes.all;
-        let phase = Phase::of(lanes);
-        self.counters.instructions[phase as usize] += 1;
-        self.counters.allocated[phase as usize] += u64::from(warp.allocated);
-        self.counters.compressed[phase as usize] += u64::from(warp.compressed);
-        let source = Source::of(timing);
-        if timing.dst_words != 0 {
-            self.expect(index(slot, timing.dst), lanes.mask, phase, source);
-        }
-        for word in 1..timing.dst_words {
-            self.expect(index(slot, timing.dst + word), lanes.mask, phase, source);
-        }
+    fn issued(&mut self, _now: u64, next: &Next) {
+        self.note(next);
+    }
+
+    fn issue(&mut self, now: u64, next: &Next, port: &mut OperandPort) -> u64 {
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                               now: u64,
+                                               next: &Next,
+                                               port: &mut OperandPort|
+         -> u64 {
+            site.note(next);
+            match next.timing.sources {
+                0 => now + 1,
+                _ => site.read_operands(now, next.slot % SLOTS, next.timing, port),
+            }
+        })
     }
 
     fn moving(&mut self, slot: usize, register: u8, lanes: NextLanes) {
@@ -547,19 +569,10 @@ impl RegisterFileSite for WarpedCompression {
     }
 
     fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
-        if timing.sources == 0 {
-            return now + 1;
-        }
-        let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
-                                               now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
-                                               port: &mut OperandPort|
-         -> u64 { site.read_operands(now, slot, timing, port) })
+        self.read_operands(now, slot % SLOTS, timing, port)
     }
 
-    fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
+    fn plan(&mut self, _now: u64, slot: usize, _timing: &Timing, plan: &mut ReadPlan) {
         for access in plan.accesses_mut() {
             access.arrays = self.arrays(slot, access.register);
             if access.second != NONE {
@@ -584,12 +597,13 @@ impl RegisterFileSite for WarpedCompression {
         self.write_register(written, access, port);
     }
 
-    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+    fn write_all(&mut self, result: &Coming, port: ResultPort) -> u64 {
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
                                                result: &Coming,
-                                               port: &mut ResultPort|
+                                               port: ResultPort|
          -> u64 {
+            let mut port = port;
             // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
             let done = port
                 .write_word(result, 0, |written, access, port| site.write_register(written, access, port));

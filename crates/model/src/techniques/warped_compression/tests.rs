@@ -7,7 +7,7 @@ use warpwatt_isa::Program;
 
 use super::*;
 use crate::register_file::Columns;
-use crate::sm::{SourceWords, decode_move};
+use crate::sm::decode_move;
 use crate::techniques::Techniques;
 
 /// Lanes hold 100, 101, 102, ...: <4,1>.
@@ -56,8 +56,8 @@ impl Bench {
     /// Writes some lanes of a register; gives the arrays that are activated, and when the data and the arrays are ready.
     fn write(&mut self, now: u64, register: u8, values: &Row, mask: u32) -> (u32, u64, u64) {
         let timing = self.timing(register);
-        let (words, lanes) = (SourceWords::default(), Bench::lanes(mask));
-        self.technique.issued(now, &Next { slot: 0, timing: &timing, words, live: None, lanes });
+        let lanes = Bench::lanes(mask);
+        self.technique.issued(now, &Next { slot: 0, timing: &timing, lanes });
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             self.rows[usize::from(register)].0[lane] = values.0[lane];
         }
@@ -86,8 +86,9 @@ impl Bench {
     /// Reads a register that the banks give in cycle `at`: arrays, and when it is there. Checks what is stored.
     fn read(&mut self, at: u64, register: u8) -> (u8, u64) {
         let mut plan = ReadPlan::default();
-        plan.make(&Map::new(&self.config), 0, &self.timing(register), 8);
-        self.technique.plan(at, 0, &mut plan);
+        let timing = self.timing(register);
+        plan.make(&Map::new(&self.config), 0, &timing, 8);
+        self.technique.plan(at, 0, &timing, &mut plan);
         plan.accesses_mut()[0].at = at;
         let ready = self.technique.arrive(at, 0, &plan);
         self.verify(register);

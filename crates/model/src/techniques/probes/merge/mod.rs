@@ -5,6 +5,7 @@ use warpwatt_base::counters::{Charge, CounterSet};
 use warpwatt_config::technique_parameters;
 
 use crate::register_file::{ReadPlan, RegisterFileSite};
+use crate::sm::Timing;
 use crate::techniques::{Build, Law, Sites, Technique};
 
 technique_parameters! {
@@ -58,7 +59,7 @@ impl Merge {
 }
 
 impl RegisterFileSite for Merge {
-    fn plan(&mut self, _now: u64, _slot: usize, plan: &mut ReadPlan) {
+    fn plan(&mut self, _now: u64, _slot: usize, _timing: &Timing, plan: &mut ReadPlan) {
         if self.merge && plan.accesses().len() > 1 {
             plan.merge(0, 1);
             self.counters.merged += 1;

@@ -8,6 +8,7 @@ use warpwatt_exec::lanes::Row;
 use crate::register_file::{
     Before, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
 };
+use crate::sm::Timing;
 use crate::techniques::kit::rows::RowShadow;
 use crate::techniques::{Build, Fault, Law, Sites, Technique};
 
@@ -101,7 +102,7 @@ impl RegisterFileSite for Rename {
         }
     }
 
-    fn plan(&mut self, _now: u64, _slot: usize, plan: &mut ReadPlan) {
+    fn plan(&mut self, _now: u64, _slot: usize, _timing: &Timing, plan: &mut ReadPlan) {
         let Some(to) = self.to else { return };
         for access in plan.accesses_mut() {
             access.bank = to;

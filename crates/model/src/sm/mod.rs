@@ -11,6 +11,7 @@
 //! instructions arriving in buffers, results written, lines coming back. Between events nothing changes, and cycles are skipped;
 //! the issue slots in between are charged in one go.
 
+mod access;
 mod between;
 mod block;
 mod charge;

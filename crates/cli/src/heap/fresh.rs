@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory of the system that nobody has used, for zeroed blocks of a page and more: the state of SMs and caches, most of which is never written, and arrays of
+//! Memory of the system that nobody has used, for zeroed blocks that are not small: the state of SMs and caches, most of which is never written, and arrays of
 //! workloads. The C library writes zeros to memory that it took ahead, since it cannot tell it from what was freed.
 //!
 //! There is a fixed amount of addresses, and none is used again: a process that allocates more, over and over, leaves that to the C library. What is freed
@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 /// Bytes in all.
 const BYTES: usize = 64 << 20;
+/// Bytes of the smallest block: zeros are written to others faster than the system gives a page.
+const SMALLEST: usize = 1 << 14;
 /// Size and alignment of blocks are whole pages.
 const PAGE: usize = 4096;
 
@@ -35,7 +37,7 @@ pub fn prepare() {
 
 /// A zeroed block; null if there is none of this size.
 pub fn alloc(layout: Layout) -> *mut u8 {
-    if !(PAGE..=BYTES).contains(&layout.size()) || layout.align() > PAGE {
+    if !(SMALLEST..=BYTES).contains(&layout.size()) || layout.align() > PAGE {
         return null_mut();
     }
     let size = layout.size().next_multiple_of(PAGE);

@@ -5,6 +5,8 @@
 //!
 //! What a thread has too many of, and what is left when it ends, is for all threads: memory does not grow where one allocates what another frees.
 
+mod fresh;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -30,6 +32,8 @@ pub struct Heap;
 /// Has the C library take the memory of large blocks many pages at a time. What a thread other than the first allocates makes a system call for each page
 /// or two otherwise, some 350 in the smallest run. Pages that are not used take no memory.
 pub fn prepare() {
+    #[cfg(target_os = "linux")]
+    fresh::prepare();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it sets a parameter of the allocator; where that is not possible, it changes nothing.
     unsafe {
@@ -182,8 +186,10 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let Some(class) = class(layout) else {
-            // SAFETY: as the caller promises.
-            return unsafe { System.dealloc(block, layout) };
+            // SAFETY: as the caller promises; the block is where it was allocated.
+            return unsafe {
+                if fresh::has(block) { fresh::free(block, layout) } else { System.dealloc(block, layout) }
+            };
         };
         LISTS.with(|lists| {
             let list = &lists[class];
@@ -199,6 +205,10 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if class(layout).is_none() {
+            let block = fresh::alloc(layout);
+            if !block.is_null() {
+                return block;
+            }
             // SAFETY: as the caller promises.
             return unsafe { System.alloc_zeroed(layout) };
         }
@@ -217,8 +227,8 @@ unsafe impl GlobalAlloc for Heap {
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (class(layout), class(wanted)) {
             // SAFETY: as the caller promises; both blocks are the system's.
-            (None, None) => unsafe { System.realloc(block, layout, size) },
-            (had, has) if had == has => block,
+            (None, None) if !fresh::has(block) => unsafe { System.realloc(block, layout, size) },
+            (Some(had), Some(has)) if had == has => block,
             // SAFETY: both blocks have as many bytes as are copied.
             _ => unsafe {
                 let grown = self.alloc(wanted);
@@ -253,6 +263,7 @@ mod tests {
 
     #[test]
     fn blocks_keep_what_is_in_them_until_they_are_freed() {
+        prepare();
         let mut rng = SplitMix64::new(5);
         let mut held: Vec<Held> = Vec::new();
         for step in 0..20_000u32 {

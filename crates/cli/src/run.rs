@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `run`: does a job once, writes its record, prints what it found.
 
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -392,6 +393,8 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let flag = interrupt::flag();
     let measured = measure(job, request, &flag, |collector| Box::new(watcher.collecting(collector)), console);
     let Measured { document, result, failure, notices, texts, counts, timed, options, crash } = measured;
+    // The process is about to end, and the system takes back at once what a record has in thousands of pieces.
+    let document = ManuallyDrop::new(document);
     if let Some(path) = request.trace {
         crate::report::trace(path, &document, console)?;
     }

@@ -35,7 +35,16 @@ pub fn sources<'a>(
                 .flat_map(|line| line.saturating_sub(AROUND).max(1)..=line.saturating_add(AROUND))
                 .collect()
         };
-        let cut = |text: String| text.trim_end().chars().take(LETTERS).collect::<String>();
+        let cut = |mut text: String| {
+            text.truncate(text.trim_end().len());
+            // Few lines have as many bytes.
+            if text.len() > LETTERS
+                && let Some((end, _)) = text.char_indices().nth(LETTERS)
+            {
+                text.truncate(end);
+            }
+            text
+        };
         let texts: BTreeMap<u32, String> =
             wanted.into_iter().filter_map(|line| Some((line, cut(text(file, line)?)))).collect();
         if !texts.is_empty() {

@@ -11,22 +11,25 @@ const DRAWS: usize = 12;
 
 /// Numbers that are drawn ahead: many at once take less time than one by one.
 const AHEAD: usize = 64;
+/// Numbers that are kept when others are drawn: more than are left when there are too few for a normal one.
+const KEPT: usize = 16;
+const END: usize = KEPT + AHEAD;
 
 pub struct Rng {
     source: SplitMix64,
     /// Drawn, and those from `next` on not used yet.
-    words: [u32; AHEAD],
+    words: [u32; END],
     next: usize,
 }
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
-        Rng { source: SplitMix64::new(seed), words: [0; AHEAD], next: AHEAD }
+        Rng { source: SplitMix64::new(seed), words: [0; END], next: END }
     }
 
     #[inline]
     fn word(&mut self) -> u32 {
-        if self.next == AHEAD {
+        if self.next == END {
             self.draw();
         }
         let word = self.words[self.next];
@@ -34,15 +37,18 @@ impl Rng {
         word
     }
 
+    /// Draws more numbers, behind the few that are left.
     #[inline(never)]
     fn draw(&mut self) {
-        self.source.fill(&mut self.words);
-        self.next = 0;
+        debug_assert!(self.next >= AHEAD, "{} of {END} were used", self.next);
+        self.words.copy_within(AHEAD.., 0);
+        self.source.fill(&mut self.words[KEPT..]);
+        self.next -= AHEAD;
     }
 
     /// As many draws as there are words.
     fn fill(&mut self, words: &mut [u32]) {
-        let (drawn, others) = words.split_at_mut(words.len().min(AHEAD - self.next));
+        let (drawn, others) = words.split_at_mut(words.len().min(END - self.next));
         drawn.copy_from_slice(&self.words[self.next..][..drawn.len()]);
         self.next += drawn.len();
         self.source.fill(others);
@@ -73,11 +79,15 @@ impl Rng {
 
     /// Roughly normal with mean 0 and deviation 1: the sum of twelve uniform numbers (Irwin-Hall).
     pub fn bell(&mut self) -> f32 {
+        if END - self.next < DRAWS {
+            self.draw();
+        }
         let Some(words) = self.words[self.next..].first_chunk::<DRAWS>() else {
-            return (0..DRAWS).map(|_| self.unit()).sum::<f32>() - 6.0;
+            unreachable!("as many were drawn")
         };
         self.next += DRAWS;
-        words.map(unit_f32).iter().sum::<f32>() - 6.0
+        // As sums of `unit_f32` would be rounded: a power of two changes none of the digits.
+        words.map(|word| (word >> 8) as i32 as f32).iter().sum::<f32>() * (1.0 / 16_777_216.0) - 6.0
     }
 
     /// As many of them.

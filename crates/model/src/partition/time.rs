@@ -128,7 +128,7 @@ mod tests {
             let mut config = Config::default();
             (config.clock.dram_mhz, config.clock.core_mhz) = (mhz, core);
             let (fast, plain) = (CommandClock::new(&config), Clock::new(mhz, core));
-            let near = |far: u64| (far.saturating_sub(2000)..far + 2000);
+            let near = |far: u64| far.saturating_sub(2000)..far + 2000;
             for time in near(0).chain(near(NEAR)).chain(near(NEAR / 3)).chain(near(1 << 50)) {
                 assert_eq!((fast.at(time), fast.core(time)), (plain.at(time), plain.core(time)), "{time}");
             }

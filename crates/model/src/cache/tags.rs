@@ -105,10 +105,40 @@ fn way_of(four: &[u64; 4], line: u64) -> Option<u32> {
     Some((0..4).fold(0, |ways, way| ways | u32::from(four[way] == line) << way).trailing_zeros())
 }
 
+/// The ways that have a line, a bit for each: the compiler makes scalar code of the plain form.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn ways_with(ways: &[u64; MANY], line: u64) -> u32 {
+    use std::arch::x86_64::{
+        _mm256_castsi256_pd, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_movemask_pd, _mm256_set1_epi64x,
+    };
+    let wanted = _mm256_set1_epi64x(line as i64);
+    (0..MANY / FEW).fold(0, |found, number| {
+        let four: &[u64; FEW] = &ways.as_chunks().0[number];
+        // SAFETY: it reads the words of an array.
+        let four = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
+        let equal = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, wanted)));
+        found | (equal as u32) << (FEW * number)
+    })
+}
+
+/// [`ways_with`] on any host.
+fn plain_ways_with(ways: &[u64; MANY], line: u64) -> u32 {
+    (0..MANY).fold(0, |found, way| found | u32::from(ways[way] == line) << way)
+}
+
 /// Which of many ways has a line. All are compared at once, in code that has vector instructions.
 #[inline(always)]
 fn way_of_many(ways: &[u64; MANY], line: u64) -> Option<u32> {
-    let found = (0..MANY).fold(0, |found, way| found | u32::from(ways[way] == line) << way);
+    #[cfg(target_arch = "x86_64")]
+    let found = match std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the host has the instructions.
+        true => unsafe { ways_with(ways, line) },
+        false => plain_ways_with(ways, line),
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let found = plain_ways_with(ways, line);
     (found != 0).then(|| found.trailing_zeros())
 }
 
@@ -495,6 +525,25 @@ mod tests {
         tags.touch(tags.find(0).expect("there"));
         assert_eq!(fill(&mut tags, 4), Some(Evicted { line: 2, dirty: false }));
         assert!(tags.find(0).is_some() && tags.find(2).is_none());
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn many_ways_are_compared_with_vectors_as_one_by_one() {
+        if !std::arch::is_x86_feature_detected!("avx2") {
+            return;
+        }
+        let mut random = SplitMix64::new(29);
+        let mut found = 0;
+        for _ in 0..10_000 {
+            let ways: [u64; MANY] = std::array::from_fn(|_| u64::from(random.below(40)) << 33 | 7);
+            let line = u64::from(random.below(40)) << 33 | 7;
+            let expected = plain_ways_with(&ways, line);
+            // SAFETY: the host has the instructions.
+            assert_eq!(unsafe { ways_with(&ways, line) }, expected);
+            found += u32::from(expected != 0);
+        }
+        assert!((1000..9000).contains(&found), "{found}");
     }
 
     #[test]
